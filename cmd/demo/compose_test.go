@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// TestComposeFile: docker/testing runs the program with flags and commands that it has, and its README names
+// all variables with their defaults.
+func TestComposeFile(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docker/testing/compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Services struct {
+			API struct {
+				Command     []string
+				Environment map[string]string
+			}
+			Reset struct{ Command string }
+		}
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Services.API.Command) == 0 || file.Services.Reset.Command == "" {
+		t.Fatal("the services have no commands")
+	}
+	flags := serve(clock).Flags()
+	for _, argument := range file.Services.API.Command {
+		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
+		if flags.Lookup(name) == nil {
+			t.Errorf("there is no flag for %s", argument)
+		}
+	}
+	if err := reset().ParseFlags(strings.Fields(file.Services.Reset.Command)[1:]); err != nil {
+		t.Error(err)
+	}
+	document, err := os.ReadFile("../../docker/testing/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`\$\{(\w+):-([^}]*)\}`).FindAllStringSubmatch(string(text), -1) {
+		row := regexp.MustCompile("(?m)^\\|[^|\n]*`" + found[1] + "`.*$").FindString(string(document))
+		if !strings.Contains(row, found[2]) || row == "" {
+			t.Errorf("the README does not name %s with %q: %s", found[1], found[2], row)
+		}
+	}
+}
