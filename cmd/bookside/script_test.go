@@ -68,7 +68,7 @@ func setUpMachine(env *testscript.Env) error {
 	for name, text := range map[string]string{
 		"site/wp-config.php": fmt.Sprintf("<?php\ndefine('DB_NAME', '%s');\ndefine('DB_USER', '%s');\ndefine('DB_PASSWORD', '%s');\ndefine('DB_HOST', '%s');\n$table_prefix = '%s';\n",
 			account.DBName, account.User, account.Passwd, host, db.Prefix),
-		"home/.my.cnf":         fmt.Sprintf("[client]\nuser=%s\npassword=%s\n%s\n", account.User, account.Passwd, client),
+		"home/.my.cnf":         fmt.Sprintf("[client]\nskip-ssl\nuser=%s\npassword=%s\n%s\n", account.User, account.Passwd, client),
 		"home/.curlrc":         "silent\nfail\nretry = 30\nretry-delay = 1\nretry-connrefused\n",
 		"bin/sudo":             pass,
 		"bin/systemctl":        nothing,
