@@ -14,19 +14,18 @@ import (
 )
 
 // check returns the command that asks a running demo, for the health check of a container.
-func check() *cobra.Command {
-	return remote("check", "ask a running demo whether it is ready", http.MethodGet, "/readyz", "ready")
+func check(console string) *cobra.Command {
+	return remote(console, "check", "ask a running demo whether it is ready", http.MethodGet, "/readyz", "ready")
 }
 
 // reset returns the command that resets a running demo, for those who have no curl.
-func reset() *cobra.Command {
-	return remote("reset", "bring a running demo back to what it loaded", http.MethodPost, "/reset", "reset")
+func reset(console string) *cobra.Command {
+	return remote(console, "reset", "bring a running demo back to what it loaded", http.MethodPost, "/reset", "reset")
 }
 
-// remote returns a command that sends a request to the console's port of a running demo, and prints a word if
-// that succeeds.
-func remote(name, short, method, path, done string) *cobra.Command {
-	address := listening().Admin.Listen
+// remote returns a command that sends a request to a running demo, whose console is at the address unless a flag
+// says otherwise, and prints a word if that succeeds.
+func remote(address, name, short, method, path, done string) *cobra.Command {
 	command := newCommand(name+" [--console ADDRESS]", short, "", cobra.NoArgs)
 	command.Flags().StringVar(&address, "console", address, "address of its console")
 	command.RunE = func(command *cobra.Command, _ []string) error {

@@ -6,6 +6,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 func TestCheck(t *testing.T) {
@@ -33,6 +38,20 @@ func TestCheck(t *testing.T) {
 	}
 	if _, err := output(t, "check", "--console", port); err == nil {
 		t.Error("an address without a host is accepted")
+	}
+}
+
+// TestListening: the environment says where the demo listens, and nothing about a real site.
+func TestListening(t *testing.T) {
+	t.Parallel()
+	c, err := listening([]string{"BOOKSIDE_SERVER__LISTEN=0.0.0.0:80", "BOOKSIDE_ADMIN__LISTEN=0.0.0.0:81", "BOOKSIDE_ADMIN__HOSTS=demo, other", "BOOKSIDE_MAIL__SMTP__HOST=mail.example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := settings.Default()
+	want.Server.Listen, want.Admin.Listen, want.Admin.Hosts = "0.0.0.0:80", "0.0.0.0:81", []string{"demo", "other"}
+	if diff := cmp.Diff(want, c, cmpopts.IgnoreFields(settings.Config{}, "DB.Prefix")); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 // TestComposeFile: docker/testing runs the program with flags and commands that it has, and its README names
@@ -32,14 +34,14 @@ func TestComposeFile(t *testing.T) {
 	if len(file.Services.API.Command) == 0 || file.Services.Reset.Command == "" {
 		t.Fatal("the services have no commands")
 	}
-	flags := serve(clock).Flags()
+	flags := serve(settings.Default(), clock).Flags()
 	for _, argument := range file.Services.API.Command {
 		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
 		if flags.Lookup(name) == nil {
 			t.Errorf("there is no flag for %s", argument)
 		}
 	}
-	if err := reset().ParseFlags(strings.Fields(file.Services.Reset.Command)[1:]); err != nil {
+	if err := reset("").ParseFlags(strings.Fields(file.Services.Reset.Command)[1:]); err != nil {
 		t.Error(err)
 	}
 	document, err := os.ReadFile("../../docker/testing/README.md")

@@ -33,8 +33,12 @@ func main() {
 
 // run runs the program. It serves until the context ends.
 func run(ctx context.Context, args []string, now domain.Clock, stdout, stderr io.Writer) error {
-	root := serve(now)
-	root.AddCommand(load(now), dump(now), fixtureFiles(now), check(), reset())
+	c, err := listening(os.Environ())
+	if err != nil {
+		return err
+	}
+	root := serve(c, now)
+	root.AddCommand(load(now), dump(now), fixtureFiles(now), check(c.Admin.Listen), reset(c.Admin.Listen))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetArgs(args)

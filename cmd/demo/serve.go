@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,9 +39,8 @@ type serveOptions struct {
 	untilEOF      bool
 }
 
-// serve returns the program without a command, which serves a site.
-func serve(now domain.Clock) *cobra.Command {
-	c := listening()
+// serve returns the program without a command, which serves a site under the settings and its flags.
+func serve(c settings.Config, now domain.Clock) *cobra.Command {
 	var o serveOptions
 	root := newCommand(program+" [flags]", "serve a sample site", `Serves a small practice, or the site that fixtures describe, from memory. Changes are gone when it ends.
 It prints a key, and where to use it.`, cobra.NoArgs)
@@ -182,14 +181,14 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 }
 
-// listening returns the settings of a program without configuration. Its environment says where it listens
-// and under which names, as bookside's does, so that an image can say it for all commands.
-func listening() settings.Config {
-	c := settings.Default()
-	c.Server.Listen = cmp.Or(os.Getenv("BOOKSIDE_SERVER__LISTEN"), c.Server.Listen)
-	c.Admin.Listen = cmp.Or(os.Getenv("BOOKSIDE_ADMIN__LISTEN"), c.Admin.Listen)
-	c.Admin.Hosts = strings.FieldsFunc(os.Getenv("BOOKSIDE_ADMIN__HOSTS"), func(r rune) bool { return r == ',' })
-	return c
+// listening returns the settings of the demo. Its environment says where it listens and under which names, as
+// bookside's does, so that an image can say it for all commands. Other settings are for a real site.
+func listening(environ []string) (settings.Config, error) {
+	own := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return !slices.Contains([]string{settings.EnvName(settings.Listen), settings.EnvName(settings.AdminListen), settings.EnvName(settings.AdminHosts)}, name)
+	})
+	return settings.Read(own, settings.Flags{})
 }
 
 // reachable returns an address to print. One that listens everywhere, as in a container, is reached under the

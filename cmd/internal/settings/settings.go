@@ -68,6 +68,7 @@ const (
 	WPConfig     = "wordpress.config"
 	Listen       = "server.listen"
 	AdminListen  = "admin.listen"
+	AdminHosts   = "admin.hosts"
 	SecretKey    = "webhooks.secret_key"
 	Redis        = "rate_limit.redis"
 	mailPassword = "mail.smtp.password"
@@ -209,7 +210,7 @@ var All = []Setting{
 		}, "is the same as server.listen; write another port")),
 	newSetting("admin.keys_page", func(c *Config) *bool { return &c.Admin.KeysPage }, true,
 		"serve the console, /console, which needs a login (see help admin-token)"),
-	newSetting("admin.hosts", func(c *Config) *[]string { return &c.Admin.Hosts }, []string{},
+	newSetting(AdminHosts, func(c *Config) *[]string { return &c.Admin.Hosts }, []string{},
 		"host names allowed in requests to admin.listen, besides localhost and IP addresses, such as the name that a scraper uses",
 		each(hostName.MatchString, "%q: write a host name without scheme and port, such as keys.example.com")).
 		noted("none"),
