@@ -135,6 +135,24 @@ func TestHoursOff(t *testing.T) {
 	}
 }
 
+// TestHoursOffByTheClock: on a day that changes the clock, the instants of hours off are those that PHP stores.
+func TestHoursOffByTheClock(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ zone, day, start, end, want string }{
+		{"Europe/Berlin", "2027-03-28", "01:30", "10:00", "2027-03-28 00:30:00|2027-03-28 08:00:00"},
+		{"Europe/Berlin", "2027-10-31", "01:30", "24:00", "2027-10-30 23:30:00|2027-10-31 23:00:00"},
+		{"America/Santiago", "2027-09-05", "01:30", "10:00", "2027-09-05 05:30:00|2027-09-05 14:00:00"}, // without midnight
+		{"Africa/Cairo", "2027-04-30", "00:15", "24:00", "2027-04-29 22:15:00|2027-04-30 22:00:00"},
+	} {
+		s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+		s.database.Execute(t, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'")
+		s.write(http.MethodPost, "/time-off", fmt.Sprintf(`{"agent_id":5,"date":%q,"start_time":%q,"end_time":%q}`, c.day, c.start, c.end)).want(http.StatusCreated)
+		if got := rowOf(t, s.database, "SELECT start_datetime_utc, end_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"); got != c.want {
+			t.Errorf("%s %s %s-%s: %s, want %s", c.zone, c.day, c.start, c.end, got, c.want)
+		}
+	}
+}
+
 // TestRefusedTimeOff: what LatePoint's tables cannot say is refused with a sentence, and nothing is written.
 func TestRefusedTimeOff(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -238,14 +237,14 @@ func insert(ctx context.Context, tx *session.Tx, off TimeOff) (int64, error) {
 	return id * kinds, err
 }
 
-// utc is the instant of a time of day as OsOffPeriodModel::set_utc_datetimes stores it: nothing if the hours begin at midnight,
-// and otherwise minutes that passed since midnight.
+// utc is the instant of a time of day as OsOffPeriodModel::set_utc_datetimes stores it: nothing if the hours begin at midnight.
 func utc(s *session.Session, off TimeOff, minutes availability.Minutes) any {
 	if off.Hours.Start == 0 {
 		return nil
 	}
-	year, month, day := off.From.Date()
-	return domain.Stamp(time.Date(year, month, day, 0, 0, 0, 0, s.Zone.Location).Add(time.Duration(minutes) * time.Minute))
+	clock := s.Zone.Clock()
+	midnight := availability.MomentOf(clock.Instant(availability.Moment{Day: off.From})) // later where the clock skips it; PHP counts from there
+	return domain.Stamp(clock.Instant(availability.Moment{Day: midnight.Day, Minutes: midnight.Minutes + minutes}))
 }
 
 // enter notes in the journal whose times changed: those of the agent, location or service that time off names or, if that is
