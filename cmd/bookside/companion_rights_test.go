@@ -451,6 +451,24 @@ func TestCompanionDropsUsersFromTheCache(t *testing.T) {
 	}
 }
 
+// TestCompanionCorrectsWhatItNoted: what the companion noted by a clock that was ahead does not stay.
+func TestCompanionCorrectsWhatItNoted(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := fixtures.New(t, fixtures.Small(now))
+	w := newCompanionSite(t, db)
+	w.Run(t, "echo 'a page';")
+	const ahead = "SUBSTRING_INDEX(option_value, ' ', -1) > UNIX_TIMESTAMP() + 86400 FROM wp_options WHERE option_name = 'bookside_companion_seen'"
+	execute(t, db.SQL, "UPDATE wp_options SET option_value = CONCAT(SUBSTRING_INDEX(option_value, ' ', 1), ' ', UNIX_TIMESTAMP() + 366 * 86400) WHERE option_name = 'bookside_companion_seen'")
+	if got := queryText(t, db, "SELECT "+ahead); got != "1" {
+		t.Fatalf("it is not ahead: %q", got)
+	}
+	w.Run(t, "echo 'a page';")
+	if got := queryText(t, db, "SELECT "+ahead); got != "0" {
+		t.Errorf("it is still ahead: %q", got)
+	}
+}
+
 // TestCompanionIsBackBehindACache: where WordPress caches options, the command that installs the companion, or its activation, makes the
 // server go by it again.
 func TestCompanionIsBackBehindACache(t *testing.T) {

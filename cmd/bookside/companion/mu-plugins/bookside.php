@@ -71,7 +71,7 @@ function bookside_companion_clear_failures(): void
 function bookside_companion_seen(): void
 {
     [$version, $at] = explode(' ', get_option('bookside_companion_seen', '') . ' 0');
-    if ($version !== BOOKSIDE_COMPANION_VERSION || time() - (int) $at > DAY_IN_SECONDS) {
+    if ($version !== BOOKSIDE_COMPANION_VERSION || abs(time() - (int) $at) > DAY_IN_SECONDS) { // a clock may have been wrong
         update_option('bookside_companion_seen', BOOKSIDE_COMPANION_VERSION . ' ' . time());
         add_option('bookside_companion', []); // a missing option costs each page a query
     }
