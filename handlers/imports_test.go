@@ -48,7 +48,7 @@ var allowedImports = map[string][]string{
 	"adapter/orders":       {"adapter/automation", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/notify", "adapter/payments", "adapter/records", "adapter/sanitize", "adapter/session", "wpdb"},
 	"adapter/payments":     {"adapter/automation", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/notify", "adapter/pricing", "adapter/records", "adapter/sanitize", "adapter/session", "wpdb"},
 	"adapter/catalog":      {"adapter/domain", "adapter/lists", "adapter/notify", "adapter/records", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
-	"adapter/timeoff":      {"adapter/availability", "adapter/domain", "adapter/extensions", "adapter/lists", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
+	"adapter/timeoff":      {"adapter/availability", "adapter/domain", "adapter/extensions", "adapter/lists", "adapter/records", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
 	"adapter/upkeep":       {"adapter/bookings", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/notify", "adapter/outbox", "adapter/queue", "adapter/records", "adapter/session", "adapter/webhooks", "wpdb"},
 	"adapter/notify":       {"adapter/automation", "adapter/domain", "adapter/events", "adapter/icalendar", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/session", "wpdb"},
 	"adapter/slots":        {"adapter/ask", "adapter/availability", "adapter/busytimes", "adapter/coalesce", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/lists", "adapter/pricing", "adapter/queue", "adapter/records", "adapter/session", "wpdb"},

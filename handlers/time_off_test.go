@@ -135,6 +135,35 @@ func TestHoursOff(t *testing.T) {
 	}
 }
 
+// TestBookingsInTimeOff: time off names the bookings in it, one that lasts over midnight in those of both days.
+func TestBookingsInTimeOff(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	booked := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
+	for _, c := range []struct {
+		end  string // of the booking, which starts on 5 February at 23:00
+		off  string
+		want string
+	}{
+		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-05"`, booked},
+		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-06"`, booked},
+		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-07"`, ""},
+		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-04"`, ""},
+		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-06","start_time":"00:30","end_time":"02:00"`, booked},
+		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-06","start_time":"01:00","end_time":"02:00"`, ""},
+		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-05","start_time":"22:00","end_time":"23:00"`, ""},
+		{"end_date = '2027-02-06', end_time = 0", `"date":"2027-02-06"`, ""},
+		{"end_date = '2027-02-06', end_time = 1440", `"date":"2027-02-06"`, ""},
+		{"end_date = '2027-02-05', end_time = 1440", `"date":"2027-02-05","start_time":"23:30","end_time":"24:00"`, booked},
+	} {
+		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '2027-02-05', start_time = 1380, "+c.end+" WHERE id = "+booked)
+		tried := s.write(http.MethodPost, "/time-off", `{"agent_id":5,`+c.off+`,"dry_run":true}`).want(http.StatusOK)
+		if got := fmt.Sprint(tried.at("booking_ids")); got != "["+c.want+"]" {
+			t.Errorf("%s, %s: %s, want [%s]", c.end, c.off, got, c.want)
+		}
+	}
+}
+
 // TestHoursOffByTheClock: on a day that changes the clock, the instants of hours off are those that PHP stores.
 func TestHoursOffByTheClock(t *testing.T) {
 	t.Parallel()

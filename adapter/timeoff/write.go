@@ -9,6 +9,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
@@ -198,11 +199,17 @@ func bookingsIn(ctx context.Context, tx *session.Tx, off TimeOff) ([]int64, erro
 	if err != nil {
 		return nil, err
 	}
-	stmt := sq.Select("id").From(tx.DB.Name(wpdb.Bookings)).Where(sq.Eq{"status": statuses}).Where(naming(off.Scope)).
-		Where(sq.GtOrEq{"start_date": off.From.String()}).Where(sq.LtOrEq{"start_date": off.To.String()}).OrderBy("id").Limit(maxBookings)
+	first, start := off.From.String(), int64(0)
+	begin := sq.And{sq.GtOrEq{"start_date": first}}
 	if off.Hours != nil {
-		stmt = stmt.Where(sq.Lt{"start_time": int64(off.Hours.End)}).Where(sq.Or{sq.Gt{"end_time": int64(off.Hours.Start)}, sq.Expr("end_date > start_date")})
+		start = int64(off.Hours.Start)
+		begin = append(begin, sq.Lt{"start_time": int64(off.Hours.End)}, sq.Or{sq.Gt{"end_time": start}, sq.Expr("end_date > start_date")})
 	}
+	// The evening before; an end at midnight is minute 1440.
+	overnight := sq.And{sq.Lt{"start_date": first}, sq.Eq{"end_date": first}, sq.Gt{"end_time": start}, sq.Lt{"end_time": int64(records.MinutesPerDay)}}
+	stmt := sq.Select("id").From(tx.DB.Name(wpdb.Bookings)).Where(sq.Eq{"status": statuses}).Where(naming(off.Scope)).
+		Where(sq.GtOrEq{"start_date": (off.From - 1).String()}).Where(sq.LtOrEq{"start_date": off.To.String()}).
+		Where(sq.Or{begin, overnight}).OrderBy("id").Limit(maxBookings)
 	return wpdb.All(ctx, tx.AsCaller().DB, "find bookings in time off", stmt, wpdb.Value[int64])
 }
 
