@@ -29,6 +29,7 @@ var personal = map[string]masking{
 	"email":            {text: masks.Email},
 	"phone":            {text: masks.Phone},
 	"notes":            {text: masks.Text},
+	"note":             {text: masks.Text}, // of time off
 	"admin_notes":      {text: masks.Text},
 	"customer_comment": {text: masks.Text},
 	"ip_address":       {text: masks.Text},

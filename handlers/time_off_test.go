@@ -254,6 +254,23 @@ func TestLimitedTimeOff(t *testing.T) {
 	s.write(http.MethodDelete, mine, "").want(http.StatusOK)
 }
 
+// TestMaskedTimeOff: a key that sees personal data masked neither sees nor writes what time off is for.
+func TestMaskedTimeOff(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	const hours = `{"agent_id":5,"date":"2027-02-05","start_time":"10:00","end_time":"11:30"`
+	path := fmt.Sprint("/time-off/", s.write(http.MethodPost, "/time-off", hours+`,"note":"Hospital"}`).want(http.StatusCreated).at("data", "id"))
+	s.key = s.maskedKey()
+	if note := s.get(path).want(http.StatusOK).at("data", "note"); note != "***" {
+		t.Errorf("note %v", note)
+	}
+	if a := s.get("/time-off?agent_id=5").want(http.StatusOK); strings.Contains(string(a.body), "Hospital") {
+		t.Errorf("listed: %s", a.body)
+	}
+	wantCode(t, s.write(http.MethodPost, "/time-off", hours+`,"note":"Mine"}`), http.StatusForbidden, "personal_data_masked")
+	s.write(http.MethodPost, "/time-off", hours+`}`).want(http.StatusCreated)
+}
+
 // TestTimeOffAndBookingsAtOnce: of a booking and time off on two servers, either the booking is refused, or the time off names
 // it.
 func TestTimeOffAndBookingsAtOnce(t *testing.T) {
