@@ -145,6 +145,37 @@ keys: [{name: tests, key: lp_test_fixture, permissions: [read, write]}]
 	}
 }
 
+// TestFixtureHasWorkflows: the workflows of a fixture run for bookings that are made afterwards, when they
+// say and if their conditions hold.
+func TestFixtureHasWorkflows(t *testing.T) {
+	t.Parallel()
+	s, _ := newServerOf(t, `
+now: 2027-01-11T08:00
+site:
+  settings: {notifications_email_processor: wp_mail}
+  options: {cron: 'a:1:{i:1795000000;a:1:{s:32:"latepoint_process_scheduled_jobs";a:0:{}}}'}
+services: [{name: Massage, agents: [Anna]}]
+workflows:
+  - {name: Confirmation, on: booking_created, actions: [{id: pa_1, subject: "For {{customer_first_name}}"}]}
+  - {name: Reminder, on: booking_start, before: 2 hours, conditions: [{property: booking__status, value: approved}], actions: [{id: pa_1, to: "{{agent_email}}", subject: Soon}]}
+  - {name: Waiting, on: booking_created, conditions: [{property: booking__status, value: pending}], actions: [{subject: S}]}
+customers: [Grace Hopper]
+bookings: [{service: Massage, customer: Grace Hopper, start: tomorrow 12:00}]
+keys: [{name: tests, key: lp_test_fixture, permissions: [read, write]}]
+`)
+	s.send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/json"}},
+		`{"service_id":1,"agent_id":1,"customer_id":1,"start_date":"2027-01-12","start_time":"10:00"}`).want(http.StatusCreated)
+	want := []string{
+		"Confirmation 2027-01-11 08:00:00 Grace Hopper <grace.hopper@example.org> For Grace",
+		"Reminder 2027-01-12 08:00:00 anna@example.org Soon",
+	}
+	got := s.texts(`SELECT CONCAT_WS(' ', JSON_VALUE(process_info, '$.name'), to_run_after_utc, JSON_VALUE(settings, '$.action_data.pa_1.to'), JSON_VALUE(settings, '$.action_data.pa_1.subject'))
+		FROM wp_latepoint_process_jobs ORDER BY id`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("jobs (-want +got):\n%s", diff)
+	}
+}
+
 // comparable returns a row with its table, without what is drawn at random.
 func comparable(table string, values map[string]any) map[string]any {
 	row := map[string]any{"table": table}
