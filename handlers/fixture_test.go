@@ -57,6 +57,7 @@ func TestFixtureIsServed(t *testing.T) {
 		"B3": "2027-01-01 11:00 no_show Anna Schmidt Turing not_paid",
 		"B4": "2027-01-12 10:00 approved Anna Schmidt Lovelace not_paid",
 		"B5": "2027-01-19 10:00 pending Anna Schmidt Lovelace not_paid",
+		"B6": "2027-01-12 12:00 approved Anna Schmidt Hopper fully_paid",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("bookings (-want +got):\n%s", diff)

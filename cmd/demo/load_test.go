@@ -41,7 +41,7 @@ func wantServed(t *testing.T, database string) {
 		}
 	}
 	for _, key := range []string{"lp_test_known", "lp_test_fixture"} { // that of the flag, and that of the fixture
-		if status := ask(t, http.MethodGet, d.api+"/bookings", key, "", &list); status != http.StatusOK || len(list.Data) != 5 {
+		if status := ask(t, http.MethodGet, d.api+"/bookings", key, "", &list); status != http.StatusOK || len(list.Data) != 6 {
 			t.Errorf("%s: status %d, %d bookings", key, status, len(list.Data))
 		}
 	}
