@@ -52,14 +52,7 @@ const tokenBytes = 20
 // Issue creates a login token for a person, whose name the session will have. It also deletes expired
 // tokens.
 func (a *AdminTokens) Issue(ctx context.Context, person string) (token string, err error) {
-	if err := a.sweep(ctx); err != nil {
-		return "", err
-	}
-	err = a.db.Transact(ctx, "issue a token", func(tx *wpdb.DB) (err error) {
-		token, err = a.store(ctx, tx, tokenLogin, person, LoginTokenLife)
-		return err
-	})
-	return token, err
+	return a.create(ctx, tokenLogin, person, LoginTokenLife)
 }
 
 // Login exchanges a login token for the secret of a session. ok is false if the token is
@@ -82,6 +75,15 @@ func (a *AdminTokens) Login(ctx context.Context, token string) (session string, 
 		return "", false, err
 	}
 	return session, true, nil
+}
+
+// MaxPerson is the most characters that a person's name may have.
+const MaxPerson = 150
+
+// Open opens a session for a person who has logged in elsewhere, and returns its secret. It also deletes
+// expired tokens.
+func (a *AdminTokens) Open(ctx context.Context, person string) (session string, err error) {
+	return a.create(ctx, tokenSession, person, AdminSessionLife)
 }
 
 // Session returns whose session it is; found is false if it is invalid.
@@ -113,6 +115,18 @@ func (a *AdminTokens) Spend(ctx context.Context, mark string) (first bool, err e
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// create creates a token in a transaction of its own.
+func (a *AdminTokens) create(ctx context.Context, purpose, person string, life time.Duration) (token string, err error) {
+	if err := a.sweep(ctx); err != nil {
+		return "", err
+	}
+	err = a.db.Transact(ctx, "create a token", func(tx *wpdb.DB) (err error) {
+		token, err = a.store(ctx, tx, purpose, person, life)
+		return err
+	})
+	return token, err
 }
 
 // store creates a token and stores its hash.

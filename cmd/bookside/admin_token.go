@@ -44,8 +44,8 @@ If the server runs on another machine, forward its port first:
 			if *quiet {
 				return p.print(token + "\n")
 			}
-			return p.print(fmt.Sprintf("%s\n\nOpen http://%s/console and enter it within %.0f minutes. It works once.\n",
-				token, server.Dialable(c.Admin.Listen), keys.LoginTokenLife.Minutes()))
+			return p.print(fmt.Sprintf("%s\n\nOpen %s and enter it within %.0f minutes. It works once.\n",
+				token, server.ConsoleAddress(c), keys.LoginTokenLife.Minutes()))
 		})
 	}
 	return command

@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/fcgi"
 	"net/http/httptest"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -84,6 +86,67 @@ func TestProxySamples(t *testing.T) {
 				t.Errorf("a large body arrived as %d bytes with %v", got.body, got.header)
 			}
 		})
+	}
+}
+
+// TestConsoleBehindAProxy: who has logged in at the web server uses the console without a token, under the name that it
+// has there, and nobody else does.
+func TestConsoleBehindAProxy(t *testing.T) {
+	t.Parallel()
+	command := fixtures.RequireTool(t, "nginx")
+	env := settingsFor(small(t), "BOOKSIDE_ADMIN__BASE_URL=https://bookings.example.com",
+		"BOOKSIDE_ADMIN__TRUSTED_USER_HEADER=X-Forwarded-User", "BOOKSIDE_SERVER__TRUSTED_PROXIES=127.0.0.1")
+	wantTexts(t, run(t, env, "", "admin-token").want(t, exit.OK).stdout, "Open https://bookings.example.com/console and enter it")
+	s := serve(t, env)
+	folder := t.TempDir()
+	certificate, trust := certify(t, folder)
+	port, file := openPort(t)
+	writeFile(t, folder, "htpasswd", "grace:{PLAIN}secret\nada:{PLAIN}secret\n")
+	writeFile(t, folder, "console.conf", sample(t, "nginx/console.conf", "listen 443 ssl;", "listen "+port+" ssl;",
+		"/etc/ssl/certs/bookings.example.com.pem", certificate, "/etc/ssl/private/bookings.example.com.key", certificate,
+		"/etc/nginx/bookings.htpasswd", filepath.Join(folder, "htpasswd"), "127.0.0.1:8081", s.admin()))
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{scheme: "https", address: port, client: &http.Client{Jar: jar, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: "example.com"}}}}
+	p.runNginx(t, command, folder, "include console.conf;", file)
+
+	open := func(path, user string) (status int, body string) {
+		request, err := p.request(t.Context(), http.MethodGet, path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = "bookings.example.com"
+		request.Header.Set("X-Forwarded-User", "forged") // which nginx replaces
+		if user != "" {
+			request.SetBasicAuth(user, "secret")
+		}
+		response, err := p.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		content, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(content)
+	}
+	if status, _ := open("/console/keys", ""); status != http.StatusUnauthorized {
+		t.Errorf("nobody: status %d", status)
+	}
+	for _, path := range []string{"/metrics", "/readyz", "/wordpress/keys"} {
+		if status, _ := open(path, "grace"); status != http.StatusNotFound {
+			t.Errorf("%s: status %d", path, status)
+		}
+	}
+	for _, user := range []string{"grace", "ada"} {
+		status, body := open("/console/keys/new", user)
+		wantTexts(t, body, "<h1>New key</h1>")
+		if status != http.StatusOK || strings.Contains(body, "Log out") {
+			t.Errorf("%s: status %d: %s", user, status, body)
+		}
 	}
 }
 
@@ -290,15 +353,7 @@ func startNginx(t *testing.T, bookside, php string) *proxy {
 	// so the ports are free.
 	plain, plainFile := openPort(t)
 	port, portFile := openPort(t)
-	write := func(name, content string) {
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(name, content string) { writeFile(t, folder, name, content) }
 	write("html/index.php", "")
 	write("fastcgi_params", `
 fastcgi_param REQUEST_METHOD  $request_method;
@@ -311,11 +366,21 @@ fastcgi_param SERVER_PROTOCOL $server_protocol;
 		"listen 80;", "listen "+plain+";", "listen 443 ssl;", "listen "+port+" ssl;",
 		"/etc/ssl/certs/example.com.pem", certificate, "/etc/ssl/private/example.com.key", certificate,
 		"/var/www/html", filepath.Join(folder, "html"), "/run/php/php-fpm.sock", php, "/var/log/nginx", folder))
+	p := &proxy{scheme: "https", address: port, client: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: "example.com"}, MaxIdleConnsPerHost: 64,
+	}}, logs: folder}
+	p.runNginx(t, command, folder, "include bookside.conf; include site.conf;", plainFile, portFile)
+	return p
+}
+
+// runNginx runs nginx in a folder, with open ports.
+func (p *proxy) runNginx(t *testing.T, command, folder, includes string, ports ...*os.File) {
+	t.Helper()
 	user := ""
 	if os.Geteuid() == 0 {
 		user = "user root;" // the workers need access to the test's directory
 	}
-	write("nginx.conf", user+`
+	writeFile(t, folder, "nginx.conf", user+`
 daemon off;
 pid pid;
 error_log stderr;
@@ -327,18 +392,28 @@ http {
     proxy_temp_path proxy;
     scgi_temp_path scgi;
     uwsgi_temp_path uwsgi;
-    include bookside.conf;
-    include site.conf;
+    `+includes+`
 }
 `)
-	p := &proxy{scheme: "https", address: port, client: &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: "example.com"}, MaxIdleConnsPerHost: 64,
-	}}, logs: folder}
 	nginx := exec.CommandContext(t.Context(), command, "-p", folder, "-e", "stderr", "-c", "nginx.conf")
-	nginx.Env = []string{"NGINX=3;4;"}
-	nginx.ExtraFiles = []*os.File{plainFile, portFile}
+	nginx.ExtraFiles = ports
+	inherited := "NGINX="
+	for i := range ports {
+		inherited += fmt.Sprintf("%d;", 3+i)
+	}
+	nginx.Env = []string{inherited}
 	p.run(t, nginx)
-	return p
+}
+
+func writeFile(t *testing.T, folder, name, content string) {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // startApache starts Apache with its samples.

@@ -59,6 +59,7 @@ type Site struct {
 	Examine  func(context.Context) (diagnose.Report, error)
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool   // whether the API is behind a web server
+	Proxy    Proxy  // of the console
 	// Ask sends a request to the API for a WordPress user, see handlers.AskFor. The target begins after the base path.
 	Ask     func(ctx context.Context, user keys.Key, method, target string, body []byte) (status int, answer []byte, err error)
 	Timeout time.Duration // bounds the time that a request may take in the database
@@ -133,7 +134,8 @@ type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	session string // "" before the login
-	person  string // who issued the login token, or uses WordPress; "" if unknown
+	person  string // who issued the login token, uses WordPress, or logged in at the proxy; "" if unknown
+	proxied string // whom the proxy names; "" for nobody
 	// wordpress marks requests from the companion, for the pages of wp-admin.
 	wordpress  bool
 	signAnswer func(status int, body []byte) string // nil for answers that are not signed
@@ -212,7 +214,7 @@ func (c *Console) answer(v *visit, status int, l layout, content g.Node, facts a
 
 // show sends a page.
 func (c *Console) show(v *visit, status int, l layout, content g.Node) {
-	l.Session, l.Path = v.session, v.r.URL.Path
+	l.Session, l.Path, l.Proxied = v.session, v.r.URL.Path, v.proxied != ""
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if status == http.StatusServiceUnavailable {
 		v.w.Header().Set(retryAfterHeader, strconv.Itoa(retryAfter))

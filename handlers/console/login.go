@@ -40,18 +40,41 @@ func (c *Console) withSession(serve func(*visit) error) http.Handler {
 }
 
 func (c *Console) findSession(v *visit) (bool, error) {
+	v.proxied = v.Proxy.person(v.r, c.log)
+	found, err := v.resume()
+	if err == nil && !found && v.proxied != "" {
+		found, err = true, c.open(v, v.proxied)
+	}
+	if errors.Is(err, wpdb.ErrSchema) {
+		return false, nil // the first token creates the table
+	}
+	return found, err
+}
+
+// resume finds the session of the cookie, unless the proxy names somebody else.
+func (v *visit) resume() (found bool, err error) {
 	cookies := v.r.CookiesNamed(sessionCookie)
 	if len(cookies) == 0 {
 		return false, nil
 	}
 	person, found, err := v.Tokens.Session(v.ctx(), cookies[0].Value)
-	if errors.Is(err, wpdb.ErrSchema) {
-		return false, nil // the first token creates the table
+	if err != nil || !found || v.proxied != "" && v.proxied != person {
+		return false, err
 	}
-	if found {
-		v.session, v.person = cookies[0].Value, person
+	v.session, v.person = cookies[0].Value, person
+	return true, nil
+}
+
+// open opens a session for a person whom the proxy names.
+func (c *Console) open(v *visit, person string) error {
+	session, err := v.Tokens.Open(v.ctx(), person)
+	if err != nil {
+		return err
 	}
-	return found, err
+	c.log.InfoContext(v.ctx(), "console: login through the proxy")
+	setSession(v, session, int(keys.AdminSessionLife.Seconds()))
+	v.session, v.person = session, person
+	return nil
 }
 
 // redisplay shows a submitted form again, with a problem.
@@ -156,11 +179,11 @@ func (c *Console) logout(v *visit) error {
 	return nil
 }
 
-// setSession sends the cookie. It is Secure only if the browser reports https:
-// a loopback address usually has none.
+// setSession sends the cookie. It is Secure only if the browser reports https, or the proxy is known to have
+// it: a loopback address usually has none.
 func setSession(v *visit, value string, maxAge int) {
 	http.SetCookie(v.w, &http.Cookie{
 		Name: sessionCookie, Value: value, Path: Path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://"),
+		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://") || v.proxied != "" && v.Proxy.Secure,
 	})
 }

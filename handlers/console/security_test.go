@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -132,6 +133,56 @@ func TestLoginsAreLimited(t *testing.T) {
 	k.visitor().post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
 	k.clock = now.Add(time.Minute)
 	guesser.post("/console/login", url.Values{"token": {"guess"}}).says(http.StatusForbidden)
+}
+
+// TestLoginAtTheProxy: a trusted proxy names who uses the console; nobody else does, and only one name counts.
+func TestLoginAtTheProxy(t *testing.T) {
+	t.Parallel()
+	proxyAt := func(network string) func(*console.Site) {
+		_, peers, err := net.ParseCIDR(network)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(s *console.Site) {
+			s.Proxy = console.Proxy{Secure: true, UserHeader: "X-User", Networks: []*net.IPNet{peers}}
+		}
+	}
+	database := fixtures.New(t, fixtures.Small(now))
+	k := serveSite(t, database, proxyAt("127.0.0.0/8"))
+	as := func(names ...string) http.Header { return http.Header{"X-User": names} }
+	v := k.visitor()
+	opened := v.ask(http.MethodGet, "/console/keys/new", as("Grace Hopper"), nil)
+	opened.says(http.StatusOK, "New key")
+	cookies := (&http.Response{Header: opened.header}).Cookies()
+	if len(cookies) != 1 || !cookies[0].Secure || !cookies[0].HttpOnly {
+		t.Fatalf("cookies %v", cookies)
+	}
+	header := as("Grace Hopper")
+	header.Set("Content-Type", "application/x-www-form-urlencoded")
+	header.Set("Cookie", cookies[0].Name+"="+cookies[0].Value) // the jar sends it only by https
+	form := merge(opened.form("/console/keys/new"), url.Values{"name": {"front desk"}, "permissions": {"read"}})
+	created := v.ask(http.MethodPost, "/console/keys/new", header, form)
+	created.says(http.StatusOK, "front desk")
+	if again := (&http.Response{Header: created.header}).Cookies(); len(again) != 0 {
+		t.Errorf("another session: %v", again)
+	}
+	k.login().open("/console/keys").says(http.StatusOK, "Grace Hopper")
+	// Somebody else at the same browser gets a session of their own, in which a form of the first is not valid.
+	header.Set("X-User", "ada")
+	v.ask(http.MethodPost, "/console/keys/new", header, form).says(http.StatusForbidden, "from an earlier login")
+
+	for name, sent := range map[string]http.Header{
+		"none": {}, "empty": as(""), "two": as("grace", "ada"), "too long": as(strings.Repeat("x", keys.MaxPerson+1)), "not UTF-8": as("\xff"),
+	} {
+		if got := k.visitor().ask(http.MethodGet, "/console/keys", sent, nil); got.header.Get("Location") != "/console/login" {
+			t.Errorf("%s: status %d", name, got.status)
+		}
+	}
+	if log := k.pages.String(); strings.Count(log, "it must replace what a browser sends") != 1 || strings.Contains(log, "Grace") {
+		t.Errorf("log: %s", log)
+	}
+	serveSite(t, database, proxyAt("192.0.2.0/24")).visitor().ask(http.MethodGet, "/console/keys", as("grace"), nil).leadsTo("/console/login")
+	serve(t, database).visitor().ask(http.MethodGet, "/console/keys", as("grace"), nil).leadsTo("/console/login")
 }
 
 // TestSessionCookie checks the attributes of the cookie.

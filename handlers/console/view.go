@@ -17,6 +17,7 @@ type layout struct {
 	Invalid      bool   // the content describes an error
 	Session      string // "" before the login
 	Path         string // of the page
+	Proxied      bool   // whether a proxy logs people in and out
 	RefreshAfter int    // seconds until the browser reloads; 0 for never
 }
 
@@ -58,10 +59,10 @@ func (l layout) banner() g.Node {
 				p.Here = p == pageAt(l.Path)
 				return p.link()
 			})),
-			h.Form(h.Method("post"), h.Action(logoutPath),
+			g.If(!l.Proxied, h.Form(h.Method("post"), h.Action(logoutPath),
 				hidden("csrf", csrfToken(l.Session)),
 				h.Button(h.Class("quiet"), g.Text("Log out")),
-			),
+			)),
 		}),
 	)
 }

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/handlers/console"
 )
 
 // listenAPI returns the listener that the caller or systemd passes, or opens the configured port.
@@ -136,10 +139,18 @@ func (s *Server) start(listener net.Listener, handler http.Handler, memory int64
 // adminHosts returns the host names allowed in requests to the admin address.
 func adminHosts(c settings.Config) []string {
 	hosts := c.Admin.Hosts
+	if base, err := url.Parse(c.Admin.BaseURL); err == nil && base.Hostname() != "" {
+		hosts = append(slices.Clip(hosts), base.Hostname())
+	}
 	if host, _, err := net.SplitHostPort(c.Admin.Listen); err == nil && host != "" {
 		hosts = append(slices.Clip(hosts), host)
 	}
 	return hosts
+}
+
+// ConsoleAddress returns the address at which the console is opened.
+func ConsoleAddress(c settings.Config) string {
+	return cmp.Or(c.Admin.BaseURL, "http://"+Dialable(c.Admin.Listen)) + console.Path
 }
 
 // Dialable returns the address at which a listener can be reached from its own

@@ -139,4 +139,9 @@ func TestAdminHosts(t *testing.T) {
 			t.Errorf("%q: %s, want %s", listen, got, want)
 		}
 	}
+	c := settings.Default()
+	c.Admin.Listen, c.Admin.BaseURL = "127.0.0.1:8081", "https://bookings.example.com:8443"
+	if got := strings.Join(adminHosts(c), " "); got != "bookings.example.com 127.0.0.1" {
+		t.Errorf("with admin.base_url: %s", got)
+	}
 }

@@ -213,6 +213,10 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 		},
 		API:     "http://" + Dialable(api.address) + base,
 		Proxied: len(options.TrustedProxies) > 0,
+		Proxy: console.Proxy{
+			Secure:     strings.HasPrefix(s.Config.Admin.BaseURL, "https://"),
+			UserHeader: s.Config.Admin.TrustedUserHeader, Networks: options.TrustedProxies,
+		},
 		Timeout: options.RequestTimeout, Documents: sync.OnceValues(s.library),
 	})
 	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())

@@ -43,7 +43,10 @@ type Config struct {
 		Listen   string
 		KeysPage bool
 		Hosts    []string
-		PProf    bool
+		// BaseURL has scheme and host only.
+		BaseURL           string
+		TrustedUserHeader string
+		PProf             bool
 	}
 	Conflicts struct {
 		Interval time.Duration

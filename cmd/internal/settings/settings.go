@@ -214,6 +214,15 @@ var All = []Setting{
 		"host names allowed in requests to admin.listen, besides localhost and IP addresses, such as the name that a scraper uses",
 		each(hostName.MatchString, "%q: write a host name without scheme and port, such as keys.example.com")).
 		noted("none"),
+	newSetting("admin.base_url", func(c *Config) *string { return &c.Admin.BaseURL }, "",
+		"address under which a web server of yours forwards /console to admin.listen, such as https://bookings.example.com; admin-token prints it, and its host needs no entry in admin.hosts",
+		must(emptyOr(func(address string) bool { return address != "*" && isOrigin(address) }), "write scheme and host, such as https://bookings.example.com")).
+		noted("none"),
+	newSetting("admin.trusted_user_header", func(c *Config) *string { return &c.Admin.TrustedUserHeader }, "",
+		"header in which a web server in server.trusted_proxies names the person who has logged in there, such as X-Forwarded-User; that person uses the console without a token",
+		must(emptyOr(headerName.MatchString), "write the name of a header, such as X-Forwarded-User"),
+		unless(func(header string, c *Config) bool { return header == "" || len(c.Server.TrustedProxies) > 0 }, "needs the address of that web server in server.trusted_proxies")).
+		noted("none: everybody needs a token"),
 	newSetting("admin.pprof", func(c *Config) *bool { return &c.Admin.PProf }, false,
 		"serve profiles of the program at /debug/pprof/ of admin.listen"),
 
@@ -340,6 +349,7 @@ var (
 	// tablePrefix matches prefixes that wpdb accepts, with room for the number of a site.
 	tablePrefix    = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
 	basePath       = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+	headerName     = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 	hostName       = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 	queryParameter = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	metaKey        = regexp.MustCompile(`^[!-~]{1,110}$`) // fits the plugin's column

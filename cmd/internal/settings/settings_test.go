@@ -374,6 +374,12 @@ func TestValidate(t *testing.T) {
 		{"admin.listen", func(c *Config) { c.Admin.Listen = "x" }, "admin.listen: write an address and a port"},
 		{"admin.hosts", func(c *Config) { c.Admin.Hosts = []string{"a.example", "http://b"} }, `admin.hosts: "http://b": write a host name`},
 		{"admin.hosts with a port", func(c *Config) { c.Admin.Hosts = []string{"a.example:80"} }, `admin.hosts: "a.example:80": write a host name`},
+		{"admin.base_url", func(c *Config) { c.Admin.BaseURL = "https://a.example/console" }, "admin.base_url: write scheme and host"},
+		{"admin.base_url for all", func(c *Config) { c.Admin.BaseURL = "*" }, "admin.base_url: write scheme and host"},
+		{"admin.trusted_user_header", func(c *Config) {
+			c.Admin.TrustedUserHeader, c.Server.TrustedProxies = "X User", []string{"127.0.0.1"}
+		}, "admin.trusted_user_header: write the name of a header"},
+		{"admin.trusted_user_header of nobody", func(c *Config) { c.Admin.TrustedUserHeader = "X-User" }, "admin.trusted_user_header: needs the address of that web server in server.trusted_proxies"},
 		{"admin.listen off", func(c *Config) { c.Admin.Listen = "" }, ""},
 		{"one address", func(c *Config) { c.Admin.Listen = c.Server.Listen }, "admin.listen: is the same as server.listen"},
 		{"one free port", func(c *Config) { c.Admin.Listen, c.Server.Listen = "127.0.0.1:0", "127.0.0.1:0" }, ""},
