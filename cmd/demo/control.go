@@ -105,14 +105,16 @@ func (c control) serveClock(r *http.Request) (any, error) {
 	var moved movedClock
 	decoder := json.NewDecoder(io.LimitReader(r.Body, 1<<10))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&moved); err != nil || (moved.Now == "") == (moved.Advance == "") {
+	err := decoder.Decode(&moved)
+	_, rest := decoder.Token()
+	if err != nil || !errors.Is(rest, io.EOF) || (moved.Now == "") == (moved.Advance == "") {
 		return nil, mistake{errors.New(`send {"now": "2027-01-11T08:00"} or {"advance": "2h30m"}`)}
 	}
 	if _, err := moved.from(c.clock.now()); err != nil {
 		return nil, err
 	}
 	// Everything starts afresh, because work in the background may already wait for some time.
-	err := c.reopen(r.Context(), func(context.Context) error {
+	err = c.reopen(r.Context(), func(context.Context) error {
 		to, err := moved.from(c.clock.now())
 		if err == nil {
 			c.clock.set(to)
@@ -129,12 +131,12 @@ func (m movedClock) from(now time.Time) (time.Time, error) {
 		if err != nil {
 			return now, mistake{fmt.Errorf("advance: %q is no duration; write one such as 2h30m", m.Advance)}
 		}
+		if err := sitefile.CheckClock(now.Add(by)); err != nil {
+			return now, mistake{fmt.Errorf("advance: %w", err)}
+		}
 		return now.Add(by), nil
 	}
-	if at, err := time.Parse(time.RFC3339, m.Now); err == nil {
-		return at, nil
-	}
-	at, err := sitefile.Instant(m.Now, now)
+	at, err := sitefile.ClockAt(m.Now, now)
 	if err != nil {
 		return now, mistake{fmt.Errorf("now: %w", err)}
 	}

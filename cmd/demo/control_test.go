@@ -238,11 +238,18 @@ func TestClock(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]string{
-		`{"advance":"soon"}`:             `"soon" is no duration`,
-		`{"now":"soon"}`:                 `"soon" is no date`,
-		`{"now":"today","advance":"1h"}`: "send",
-		`{"then":"today"}`:               "send",
-		"":                               "send",
+		`{"advance":"soon"}`:                           `"soon" is no duration`,
+		`{"now":"soon"}`:                               `"soon" is no date`,
+		`{"now":"today","advance":"1h"}`:               "send",
+		`{"then":"today"}`:                             "send",
+		`{"advance":"1h"} and more`:                    "send",
+		`{"now":"1733-01-01T08:00"}`:                   "now: is in the year 1733; a clock can show 1970 to 2199",
+		`{"now":"0001-01-01"}`:                         "now: is in the year 1;",
+		`{"now":"2320-01-01T00:00Z"}`:                  "now: is in the year 2320;",
+		`{"now":"2199-12-31T23:30Z"}`:                  "now: is in the year 2200;", // in Berlin
+		`{"advance":"2000000h"}`:                       "advance: is in the year 2255;",
+		`{"now":"2027-03-28T02:30"}`:                   "now: is a time that the clock skips on that day",
+		"":                                             "send",
 		`{"now":"` + strings.Repeat("1", 1<<11) + `"}`: "send",
 	} {
 		if answer := d.control(t, http.MethodPost, "/clock", body, http.StatusBadRequest); !strings.Contains(answer.Error, want) {
@@ -252,6 +259,7 @@ func TestClock(t *testing.T) {
 	for _, test := range [][2]string{
 		{`{"now":"2027-03-01T12:00:00Z"}`, "2027-03-01T13:00:00+01:00"},
 		{`{"now":"next friday 9:00"}`, "2027-03-05T09:00:00+01:00"},
+		{`{"now":"2027-03-05T10:00+02:00"}`, "2027-03-05T09:00:00+01:00"},
 		{`{"advance":"-24h"}`, "2027-03-04T09:00:00+01:00"},
 	} {
 		if d.control(t, http.MethodPost, "/clock", test[0], http.StatusOK); d.control(t, http.MethodGet, "/clock", "", http.StatusOK).Now != test[1] {

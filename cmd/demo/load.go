@@ -128,10 +128,16 @@ not known to be harmless is replaced or left out: names, contacts, texts, codes,
 		if err != nil {
 			return err
 		}
+		if err := sitefile.CheckPrefix(o.Prefix); err != nil {
+			return fmt.Errorf("--prefix: %w", err)
+		}
 		for flag, date := range map[string]string{"from": o.From, "to": o.To} {
 			if _, err := time.Parse(time.DateOnly, date); err != nil && date != "" {
 				return fmt.Errorf("--%s: %q is no date such as 2027-01-11", flag, date)
 			}
+		}
+		if o.To != "" && o.To < o.From {
+			return fmt.Errorf("--to: %s is before --from %s", o.To, o.From)
 		}
 		o.Now = now().Truncate(time.Second)
 		return fromsite.Write(command.Context(), dsn, command.OutOrStdout(), o)

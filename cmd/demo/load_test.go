@@ -163,6 +163,8 @@ func TestFromSite(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		`--to: "soon" is no date`:                      {database.AdminDSN, "--to", "soon"},
+		"--to: 2027-01-01 is before --from 2027-01-02": {database.AdminDSN, "--from", "2027-01-02", "--to", "2027-01-01"},
+		`--prefix: "wp" is no prefix of tables`:        {database.AdminDSN, "--prefix", "wp"},
 		"no table other_latepoint_bookings; --prefix ": {database.AdminDSN, "--prefix", "other_"},
 	} {
 		if _, err := output(t, append([]string{"fixtures", "from-site"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
