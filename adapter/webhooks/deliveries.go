@@ -1,7 +1,9 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,6 +55,24 @@ type Delivery struct {
 // MessageID returns the webhook-id that is sent with each try.
 func (d Delivery) MessageID() string {
 	return "evt_" + queue.MessageID(d.prefix, d.WebhookID, d.ID, d.CreatedAt)
+}
+
+// Payload returns the body that is sent, without the record that some webhooks get: that is read for each
+// try, and kept nowhere.
+func (d Delivery) Payload() ([]byte, error) { return d.payload([]byte(d.data)) }
+
+// payload returns the body of a request with the data, in the form that Standard Webhooks recommends.
+func (d Delivery) payload(data json.RawMessage) ([]byte, error) {
+	at, _ := d.At.Time()
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // it would make a record six times as large
+	err := encoder.Encode(struct {
+		Type      string          `json:"type"`
+		Timestamp time.Time       `json:"timestamp"` // of the change
+		Data      json.RawMessage `json:"data"`
+	}{d.Event, at, data})
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), err
 }
 
 // Waits reports whether the delivery waits for its next try.

@@ -1,7 +1,6 @@
 package webhooks
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -324,13 +323,6 @@ func (w *Worker) try(ctx context.Context, h activeHook, d Delivery) (r result) {
 	return r
 }
 
-// payload is the body of a request, in the form that Standard Webhooks recommends.
-type payload struct {
-	Type      string          `json:"type"`
-	Timestamp time.Time       `json:"timestamp"` // of the change
-	Data      json.RawMessage `json:"data"`
-}
-
 // countedBody returns the body of a delivery. The memory of a large one is counted until release is called,
 // which is always required.
 func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (body []byte, release func(), err error) {
@@ -371,15 +363,12 @@ func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, er
 			data = slices.Concat(data[:len(data)-1], []byte(`,"record":`), record, []byte{'}'})
 		}
 	}
-	at, _ := d.At.Time()
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // it would make a record six times as large
-	if err := encoder.Encode(payload{d.Event, at, data}); err != nil {
+	body, err := d.payload(data)
+	if err != nil {
 		w.log.Error("a webhook delivery could not be encoded", "webhook_id", h.ID, "delivery_id", d.ID, "error", err)
 		return nil, errors.New("the event could not be encoded; the log of the server says why")
 	}
-	return bytes.TrimSuffix(body.Bytes(), []byte("\n")), nil
+	return body, nil
 }
 
 // visible reports whether the webhook's key still sees the change of a delivery: the key may have been

@@ -143,7 +143,7 @@ func (c *Console) createCalendar(v *visit) error {
 		return c.redisplayNewCalendar(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: calendar created", "key_id", key.ID)
-	c.show(v, http.StatusOK, layout{Title: "Calendar " + strconv.FormatInt(key.ID, 10) + " was made"}, calendarAddressView(key, key.Address(v.basePath(), secret)))
+	c.show(v, http.StatusOK, layout{Title: "Calendar " + strconv.FormatInt(key.ID, 10) + " was made"}, calendarAddressView(key, c.addresses(v), secret))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -97,7 +98,7 @@ func TestOverviewCountsRefusals(t *testing.T) {
 }
 
 // TestExampleThroughTheSite: where a web server forwards to the API, a new key comes with a line for the
-// site's own address, if it is known.
+// site's own address, and a calendar has its whole address there, if that is known.
 func TestExampleThroughTheSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -130,6 +131,11 @@ func TestExampleThroughTheSite(t *testing.T) {
 			made.says(http.StatusOK, `href="`+docs+`/docs"`)
 			if n := strings.Count(made.text, "curl -H"); n != lines {
 				t.Errorf("%d lines for curl", n)
+			}
+			calendar := k.login().fill("/console/calendars/new", url.Values{"subject": {"1"}}).
+				says(http.StatusOK, cmp.Or(test.want, local+test.basePath)+"/agents/1/calendar.ics?api_key=lp_calendar_")
+			if coded := strings.Contains(calendar.text, "as a QR code"); coded != (test.want != "") {
+				t.Errorf("a QR code: %v", coded)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strconv"
 
 	g "maragu.dev/gomponents"
@@ -55,11 +56,18 @@ func (f *calendarForm) view(csrf string) g.Node {
 }
 
 // calendarAddressView is the only page that ever shows the address of a calendar.
-func calendarAddressView(key keys.Key, address string) g.Node {
+func calendarAddressView(key keys.Key, api apiAddresses, secret string) g.Node {
+	address := key.Address(cmp.Or(api.public, api.local), secret)
+	use := h.P(g.Text("Subscribe to it in a calendar program; a phone opens it from this code:"))
+	if api.public == "" {
+		use = h.P(g.Text("It leads to this machine, because Bookside does not know the address of the API outside. Replace what is before "),
+			h.Code(g.Text(key.Address("", ""))), g.Text(", and subscribe to it in a calendar program."))
+	}
 	return g.Group{
-		h.P(g.Text("This is the only time the address of "), h.Strong(g.Text(key.Name)), g.Text(" is shown: Bookside stores only a hash of its secret. Put "),
-			h.Code(g.Text("https://")), g.Text(" and the name of the site before it, and subscribe to it in a calendar program.")),
-		secretField("Path", address),
+		h.P(g.Text("This is the only time the address of "), h.Strong(g.Text(key.Name)), g.Text(" is shown: Bookside stores only a hash of its secret.")),
+		secretField("Address", address),
+		use,
+		g.If(api.public != "", h.P(qrView(address, "The address as a QR code"))),
 		h.P(g.Text("Anybody who has the address can read the calendar.")),
 		h.P(calendarsLink("I have copied it: back to all calendars")),
 	}

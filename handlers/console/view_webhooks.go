@@ -45,8 +45,11 @@ func webhookRow(hook webhooks.Hook) g.Node {
 
 func webhookStatus(hook webhooks.Hook) g.Node {
 	class := "status active"
-	if hook.Status != webhooks.Enabled {
+	switch {
+	case hook.Status != webhooks.Enabled:
 		class = "status revoked"
+	case hook.FailingSince != "":
+		class = "status failing"
 	}
 	return g.Group{
 		h.Span(h.Class(class), g.Text(string(hook.Status))),
@@ -110,12 +113,25 @@ func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try, 
 		state = g.Group{g.Text("next try "), newUTCTime(d.DueAt).view("")}
 	}
 	return h.Tr(h.Role("row"),
-		h.Th(h.Role("rowheader"), h.Scope("row"), about),
+		h.Th(h.Role("rowheader"), h.Scope("row"), about, payloadView(hook, d)),
 		cell("Queued", newUTCTime(d.CreatedAt).view("")),
 		cell("State", state),
 		cell("Tries", g.Map(tries, tryView)),
 		h.Td(h.Role("cell"), h.Class("actions"), g.If(d.FinishedAt != "", h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/replay"),
 			hidden("csrf", csrf), hidden("delivery", strconv.FormatInt(d.ID, 10)), h.Button(g.Text("Send again"), screenReaderText(" "+d.Event))))),
+	)
+}
+
+// payloadView shows what is sent, folded.
+func payloadView(hook webhooks.Hook, d webhooks.Delivery) g.Node {
+	payload, err := d.Payload()
+	if err != nil {
+		return nil // the worker's log says why
+	}
+	return h.Details(
+		h.Summary(g.Text("Payload"), screenReaderText(" of "+d.Event)),
+		g.If(hook.Record, h.P(h.Class("hint"), g.Text("The record in it is read for each try and not kept."))),
+		h.Pre(h.Code(g.Text(string(payload)))),
 	)
 }
 
