@@ -38,9 +38,10 @@ type AvailabilityDays struct {
 
 // Slot is a free start.
 type Slot struct {
-	StartTime         string `json:"start_time"`
-	EndTime           string `json:"end_time"`
-	AvailableCapacity int    `json:"available_capacity"`
+	StartTime         string  `json:"start_time"`
+	EndTime           string  `json:"end_time"`
+	AvailableCapacity int     `json:"available_capacity"`
+	Agents            []int64 `json:"agents,omitempty"`
 }
 
 // Explanation says why starts of the grid are not offered, or why there is no grid.
@@ -98,6 +99,7 @@ type availabilityQuery struct {
 // AvailabilityParameters are the parameters of GET /availability.
 var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabilityQuery]{
 	flag("explain", func(a *availabilityQuery) *bool { return &a.Explain }).onlyOurs(),
+	custom("with", words("agents"), func(a *availabilityQuery, words map[string]bool) { a.WithAgents = words["agents"] }).onlyOurs(),
 	flag("any_duration", func(a *availabilityQuery) *bool { return &a.AnyDuration }).about("Allows a duration that the service does not list, as a booking may have", "true").onlyOurs(),
 	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }).about("Duration of the booking in minutes; by default that of the service"),
 	value("booking_id", id(maxInt), func(a *availabilityQuery) *int64 { return &a.BookingID }).about("Id of a booking to move: it does not stand in its own way, may keep its start where that is open, and its service, agent, location, duration and attendees count unless others are sent").onlyOurs(),
@@ -125,6 +127,8 @@ func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
 	switch {
 	case r.ManyDays && r.Explain:
 		q.addProblem("explain", rejected("Explains one day: leave out date_to"))
+	case r.ManyDays && r.WithAgents:
+		q.addProblem("with", rejected("Shows the agents of one day: leave out date_to"))
 	case a.date != nil && (r.To < r.From || r.To >= r.From+maxDays):
 		q.addProblem("date_to", rejected(fmt.Sprintf("Must be a date from date on, at most %d days in all", maxDays)))
 	}
@@ -165,7 +169,7 @@ func (v View) Availability(r AvailabilityRequest, grid slots.Grid, timezone stri
 	a.AvailableSlots = each(offered, startTime)
 	a.Slots = make([]Slot, len(offered))
 	for i, s := range offered {
-		a.Slots[i] = Slot{StartTime: a.AvailableSlots[i], EndTime: clock(new(grid.End(day.Day, s))), AvailableCapacity: s.Capacity}
+		a.Slots[i] = Slot{StartTime: a.AvailableSlots[i], EndTime: clock(new(grid.End(day.Day, s))), AvailableCapacity: s.Capacity, Agents: day.Agents[s.Start]}
 	}
 	if r.Explain {
 		a.Explain = explanation(grid, day.Slots)

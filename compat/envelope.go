@@ -16,10 +16,16 @@ type envelope interface{ envelope() }
 
 // RecordIn returns the record in the response to a single read; sample is a sample of such a response.
 func RecordIn(sample any, response []byte) (json.RawMessage, error) {
-	if _, enveloped := sample.(envelope); !enveloped {
+	if !Enveloped(sample) {
 		return response, nil
 	}
 	return dataIn[json.RawMessage](response)
+}
+
+// Enveloped reports whether a sample of a response has its record in the member data.
+func Enveloped(sample any) bool {
+	_, enveloped := sample.(envelope)
+	return enveloped
 }
 
 // RecordsIn returns the records in a list as it is sent.

@@ -34,6 +34,7 @@ type Schema struct {
 	Required             []string     `json:"required,omitempty"`
 	AdditionalProperties any          `json:"additionalProperties,omitempty"` // false or a *Schema
 	AnyOf                []*Schema    `json:"anyOf,omitempty"`
+	Not                  *Schema      `json:"not,omitempty"`
 
 	example    any  // of a value; nil to build it from the parts
 	unexampled bool // examples of objects leave it out
@@ -111,6 +112,12 @@ func (s *Schemas) Named() Members {
 	}
 	return members
 }
+
+// Record returns the schema under a name.
+func (s *Schemas) Record(name string) *Schema { return s.named[name] }
+
+// Record returns the name of the schema that the schema refers to; "" if it is written out.
+func (s *Schema) Record() string { return strings.TrimPrefix(s.Ref, schemasRef) }
 
 // Name stores a schema under a name and returns a reference to it.
 func (s *Schemas) Name(name string, schema *Schema) *Schema {
@@ -316,7 +323,7 @@ func (s *Schemas) Example(schema *Schema) any {
 	case schema.example != nil:
 		return schema.example
 	case schema.Ref != "":
-		return s.Example(s.named[strings.TrimPrefix(schema.Ref, schemasRef)])
+		return s.Example(s.named[schema.Record()])
 	case len(schema.AnyOf) > 0:
 		return s.Example(schema.AnyOf[0])
 	case schema.Items != nil:

@@ -19,6 +19,7 @@ import (
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/handlers/openapi"
 	"github.com/bookside/bookside/handlers/ratelimit"
+	"github.com/bookside/bookside/handlers/typed"
 	"github.com/bookside/bookside/handlers/wordpress"
 )
 
@@ -202,7 +203,6 @@ func (a *api) endpoint(r *route) endpoint {
 // read sends the response of a read.
 func (a *api) read(c echo.Context, r *request) error {
 	if formats := r.route.operation.formats; formats != nil {
-		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
 		if f := formatOf(c.Request().Header.Values(echo.HeaderAccept), formats); f != nil {
 			return a.export(c, r, f)
 		}
@@ -224,10 +224,13 @@ func (a *api) limited(ctx context.Context, work func(context.Context) error) err
 // routeEntry is the entry of a request's context that holds its route.
 const routeEntry = "bookside.route"
 
-// set is middleware that puts the route into the context of a request.
+// set is middleware that puts the route into the context of a request, and says which headers its
+// response depends on.
 func (r *route) set(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Set(routeEntry, r)
+		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
+		c.Response().Header().Add(echo.HeaderVary, typed.Header)
 		return next(c)
 	}
 }
@@ -242,7 +245,7 @@ func corsConfig(origins []string) echomiddleware.CORSConfig {
 	return echomiddleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", preferHeader, middleware.MethodHeader, middleware.RequestIDHeader}, protocolHeaders...),
+		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", typed.Header, preferHeader, middleware.MethodHeader, middleware.RequestIDHeader}, protocolHeaders...),
 		ExposeHeaders: append([]string{middleware.RequestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader, ignoredHeader, appliedHeader, warningHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}

@@ -99,14 +99,17 @@ func requirePermission(permission string) echo.MiddlewareFunc {
 }
 
 // redactor returns what the route's responses contain of other resources.
-func (r route) redactor() *compat.Redactor {
+func (r route) redactor() *compat.Redactor { return compat.NewRedactor(r.samples()...) }
+
+// samples returns samples of the route's responses that are JSON.
+func (r route) samples() []any {
 	samples := make([]any, 0, len(r.operation.answers))
 	for _, answer := range r.operation.answers {
 		if _, is := answer.body.(file); !is {
 			samples = append(samples, answer.body)
 		}
 	}
-	return compat.NewRedactor(samples...)
+	return samples
 }
 
 // includes returns what the parameter include can add to the route's responses and

@@ -24,7 +24,7 @@ import (
 func (r *route) describe() (openapi.Operation, error) {
 	o := openapi.Operation{
 		ID: r.operation.id, Tag: r.tag, Method: r.method, Path: placeholders.ReplaceAllString(r.path, "{$1}"),
-		Summary: r.operation.summary, Description: r.operation.description + formatText(r) + " " + permissionText(r), Noun: r.noun(),
+		Summary: r.operation.summary, Description: r.operation.description, AboutFormats: formatText(r), AboutPermission: " " + permissionText(r), Noun: r.noun(),
 		Tagged: r.tagged(), Conditional: readOf(r) != nil, Idempotent: !r.operation.noIdempotency, CalendarSecret: r.operation.calendar != "",
 		Headers: r.answerHeaders,
 	}
@@ -74,7 +74,22 @@ func (a *api) described() (openapi.API, error) {
 		}
 		d.Operations = append(d.Operations, o)
 	}
+	d.Codes = codesOfErrors(d.Operations)
 	return d, nil
+}
+
+// codesOfErrors returns the codes that errors of the operations, and of requests that reach none, may have.
+func codesOfErrors(operations []openapi.Operation) []string {
+	codes := map[string]bool{"rest_record_too_large": true}
+	for _, f := range failures {
+		codes[f.code] = true
+	}
+	for _, o := range operations {
+		for _, f := range o.Failures {
+			codes[f.Code] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(codes))
 }
 
 // placeholders matches the parameters of a path in the router's notation.

@@ -39,7 +39,7 @@ func (a *api) fail(c echo.Context, err error) {
 	failure, shape := a.describe(c, err)
 	c.Set(codeEntry, failure.Code)
 	a.logFailure(c, failure, err)
-	if sendErr := middleware.SendJSON(c, failure.Status, failure.Body(shape)); sendErr != nil {
+	if sendErr := sendFailure(c, failure, shape); sendErr != nil {
 		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", middleware.RequestID(c), "error", sendErr)
 	}
 }
@@ -216,9 +216,9 @@ func domainFailure(form errorForm, e *domain.Error) (compat.Failure, compat.Erro
 	case domain.CodeInvalidRequest, domain.CodeValidationFailed, domain.CodePaymentCompleted:
 		return invalidRequest(form, e, failure)
 	case domain.CodeRefundTooLarge:
-		failure = compat.Failure{Status: as.status, Message: e.Message}
+		failure = compat.Failure{Status: as.status, Code: failure.Code, Message: e.Message}
 	case domain.CodePaymentRefused:
-		failure = compat.Failure{Status: as.status, Message: compat.PaymentFault(e.Fields) + ": " + e.Message}
+		failure = compat.Failure{Status: as.status, Code: failure.Code, Message: compat.PaymentFault(e.Fields) + ": " + e.Message}
 	case domain.CodeCustomerHasBookings:
 		failure.Bookings = e.Count
 	case domain.CodeCustomerHasPayments:
@@ -235,7 +235,7 @@ func invalidRequest(form errorForm, e *domain.Error, failure compat.Failure) (co
 		if len(e.Fields) > 0 {
 			message = compat.PaymentFault(e.Fields)
 		}
-		return compat.Failure{Status: http.StatusBadRequest, Message: message}, compat.TextError
+		return compat.Failure{Status: http.StatusBadRequest, Code: failure.Code, Message: message}, compat.TextError
 	case form.invalid != "":
 		return compat.Failure{Status: http.StatusBadRequest, Code: form.invalid, Message: form.failure + ": " + fieldMessages(e.Fields), Details: e.Fields}, compat.WordPressError
 	default:

@@ -93,13 +93,17 @@ func (e encodedResponse) send(c echo.Context) error {
 	for _, text := range e.warnings[:min(len(e.warnings), maxWarnings)] {
 		c.Response().Header().Add(warningHeader, "199 bookside "+strconv.QuoteToASCII(text))
 	}
-	if e.tag != "" {
-		mayKeep(c, e.tag)
-		if middleware.ParseETags(c.Request().Header.Values(ifNoneMatchHeader)).Include(e.tag) {
+	if tag := tagIn(c, e.tag); tag != "" {
+		mayKeep(c, tag)
+		if middleware.ParseETags(c.Request().Header.Values(ifNoneMatchHeader)).Include(tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 	}
-	return c.Blob(e.status, e.typ, e.body.Bytes())
+	body, err := bodyIn(c, e.body.Bytes())
+	if err != nil {
+		return err
+	}
+	return c.Blob(e.status, e.typ, body)
 }
 
 func (e encodedResponse) discard() {

@@ -132,6 +132,7 @@ type provoker struct {
 	proxy   *fixtures.FaultProxy
 	valid   map[string]request // by operation
 	created *int               // number of records that requests were made for
+	typed   bool               // requests ask for the form for generated clients
 }
 
 func newProvoker(t *testing.T) *provoker {
@@ -258,6 +259,9 @@ func (p *provoker) send(s *server, r request) answer {
 		header.Set("Content-Type", r.contentType)
 	}
 	maps.Copy(header, r.header)
+	if p.typed {
+		header.Set("X-Ids", "integer")
+	}
 	return s.send(r.method, "/v1"+r.path+"?"+r.query, header, r.body)
 }
 

@@ -276,7 +276,11 @@ func (w *waiting) sendBatch() (more bool, err error) {
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(response.body.Bytes(), &list)
+		body, err := bodyIn(w.echo, response.body.Bytes())
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &list)
 	})
 	if err != nil {
 		return false, err

@@ -44,6 +44,26 @@ func (c *Calendar) Free(at Moment, q Request) []Resource {
 	return free
 }
 
+// FreeAgents returns the agents who can serve each offered start of a day, in ascending order.
+func (c *Calendar) FreeAgents(day Day, q Request) map[Minutes][]int64 {
+	agents := map[Minutes][]int64{}
+	for _, r := range c.Resources {
+		if !q.wants(r) {
+			continue
+		}
+		for _, s := range c.appendSlots(nil, r, day, q) {
+			if s.Reason == Free {
+				agents[s.Start] = append(agents[s.Start], r.Agent)
+			}
+		}
+	}
+	for start, all := range agents { // who may be free at several locations
+		slices.Sort(all)
+		agents[start] = slices.Compact(all)
+	}
+	return agents
+}
+
 func (c *Calendar) offers(r Resource, at Moment, q Request) bool {
 	return slices.ContainsFunc(c.appendSlots(nil, r, at.Day, q), func(s Slot) bool {
 		return s.Start == at.Minutes && s.Reason == Free

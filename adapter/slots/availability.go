@@ -26,6 +26,7 @@ type Query struct {
 	AnyDuration bool
 	Attendees   *int64  // nil for 1
 	Extras      *Extras // nil for none, or for those of the booking to move
+	WithAgents  bool    // the grid says who can serve each start
 }
 
 // Grid holds the grid of each day of a query.
@@ -48,6 +49,8 @@ func (g Grid) End(day availability.Day, slot availability.Slot) session.Minutes 
 type Day struct {
 	Day   availability.Day
 	Slots []availability.Slot
+	// Agents are those who can serve each offered start, if requested.
+	Agents map[availability.Minutes][]int64
 }
 
 // Search returns the grid of each day, as the site's public calendar shows it to a customer. In the grid's
@@ -83,6 +86,9 @@ func Search(ctx context.Context, s *session.Session, q Query) (Grid, error) {
 		d := Day{Day: day}
 		if calendar != nil {
 			d.Slots = calendar.Day(day, search.request)
+			if q.WithAgents {
+				d.Agents = calendar.FreeAgents(day, search.request)
+			}
 		}
 		switch {
 		case len(d.Slots) > 0:

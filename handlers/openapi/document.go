@@ -31,6 +31,7 @@ type API struct {
 	QueryParameter string      // for keys; "" for none
 	Operations     []Operation // in the order of the document, grouped by tag
 	Headers        []Header    // of responses
+	Codes          []string    // of errors, in the order of the document
 }
 
 // Operation is what the document says about a route.
@@ -38,6 +39,8 @@ type Operation struct {
 	ID, Tag, Method      string
 	Path                 string // below a server, with its parameters in braces
 	Summary, Description string
+	AboutFormats         string          // what the description adds about Formats
+	AboutPermission      string          // and about the permission
 	Noun                 string          // what descriptions call a record
 	PathParameters       []PathParameter // what descriptions call a record
 	Query, Body          []compat.FieldDescription
@@ -105,10 +108,15 @@ func (a *API) document(servers []string, day time.Time) ([]byte, error) {
 			{"schemas", d.schemas.Named()},
 		}},
 	}
+	return encode(whole, day)
+}
+
+// encode returns a document as JSON, with the days of examples replaced.
+func encode(document members, day time.Time) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(whole); err != nil {
+	if err := encoder.Encode(document); err != nil {
 		return nil, fmt.Errorf("encode the document: %w", err)
 	}
 	dates := strings.NewReplacer(compat.ExampleDay, day.Format(time.DateOnly), compat.ExampleLastDay, day.AddDate(0, 0, 6).Format(time.DateOnly))
@@ -127,6 +135,7 @@ type describer struct {
 	*API
 	schemas *compat.Schemas
 	shared  members // responses that several operations refer to, by name
+	clients bool    // for the document for generated clients
 }
 
 func serversOf(bases []string) []members {

@@ -19,7 +19,7 @@ func (d *describer) operation(o *Operation) members {
 	described := members{
 		{"operationId", o.ID},
 		{"summary", o.Summary},
-		{"description", o.Description},
+		{"description", o.Description + o.AboutFormats + o.AboutPermission},
 		{"tags", []string{o.Tag}},
 	}
 	if o.CalendarSecret {
@@ -51,10 +51,10 @@ func (d *describer) parameters(o *Operation) []members {
 		parameters = append(parameters, idempotencyParameter("", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}))
 	}
 	if o.Tagged {
-		parameters = append(parameters, ifNoneMatchParameter)
+		parameters = append(parameters, ifNoneMatchParameter())
 	}
 	if o.Conditional {
-		parameters = append(parameters, ifMatchParameter)
+		parameters = append(parameters, ifMatchParameter())
 	}
 	if o.Conditional && o.Idempotent && o.Method != http.MethodPost {
 		parameters = append(parameters, idempotencyParameter(". Without If-Match it is ignored", &compat.Schema{Type: "string"}))
@@ -85,14 +85,20 @@ func (p PathParameter) Example() any {
 // queryParameter describes a parameter. The example of an optional one is in the schema, because viewers
 // fill in examples of parameters, and a list with every filter set is empty.
 func (d *describer) queryParameter(p compat.FieldDescription) members {
+	if d.clients {
+		p.Schema.Description = integerForAny(p.Schema.Description)
+	}
 	parameter := members{{"name", p.Name}, {"in", "query"}, {"description", p.Schema.Description}}
-	if p.Required {
+	if p.Required || d.clients && p.Needed {
 		parameter = append(parameter, member{"required", true})
 	}
 	if p.Schema.Items != nil { // comma-separated words
 		parameter = append(parameter, member{"style", "form"}, member{"explode", false})
 	}
 	p.Schema.Description = ""
+	if d.clients {
+		return append(parameter, member{"schema", p.Schema})
+	}
 	example := d.schemas.Example(p.Schema)
 	if p.Needed {
 		return append(parameter, member{"schema", p.Schema}, member{"example", example})
@@ -118,27 +124,37 @@ func withExample(schema *compat.Schema, example any) *compat.Schema {
 // ExampleTag is a sample ETag.
 const ExampleTag = `"b1946ac92492d2347c6235b4d2611184"`
 
-var ifNoneMatchParameter = members{
-	{"name", "If-None-Match"}, {"in", "header"},
-	{"description", "Tags of answers that the client has, or *: if the answer would be one of them, it is 304 without a body. Weak tags count as strong ones"},
-	{"schema", withExample(&compat.Schema{Type: "string"}, ExampleTag)},
+func ifNoneMatchParameter() members {
+	return members{
+		{"name", "If-None-Match"}, {"in", "header"},
+		{"description", "Tags of answers that the client has, or *: if the answer would be one of them, it is 304 without a body. Weak tags count as strong ones"},
+		{"schema", withExample(&compat.Schema{Type: "string"}, ExampleTag)},
+	}
 }
 
-var ifMatchParameter = members{
-	{"name", "If-Match"}, {"in", "header"},
-	{"description", "Tags of the record's states to which the request applies, or *. A tag is the ETag of the answer to a GET of the same URL. If the record has another tag by now, nothing is written, and the answer is 412 with the record. Weak tags count as strong ones"},
-	{"schema", withExample(&compat.Schema{Type: "string"}, ExampleTag)},
+func ifMatchParameter() members {
+	return members{
+		{"name", "If-Match"}, {"in", "header"},
+		{"description", "Tags of the record's states to which the request applies, or *. A tag is the ETag of the answer to a GET of the same URL. If the record has another tag by now, nothing is written, and the answer is 412 with the record. Weak tags count as strong ones"},
+		{"schema", withExample(&compat.Schema{Type: "string"}, ExampleTag)},
+	}
 }
 
 // requestBody describes a body under each supported content type.
 func (d *describer) requestBody(o *Operation) members {
 	schema := compat.SchemaOf(o.Body).Concerning(o.Noun)
+	if d.clients {
+		schema.Required = neededIn(o)
+	}
 	schema.Description = "What is sent to " + strings.ToLower(o.Summary[:1]) + o.Summary[1:]
 	named := d.schemas.Name(domain.Capitalize(o.ID)+"Body", schema)
 	example := d.schemas.Example(schema)
 	content := make(members, len(bodyTypes))
 	for i, media := range bodyTypes {
 		content[i] = member{media, members{{"schema", named}, {"example", example}}}
+	}
+	if d.clients {
+		content = jsonContent(named)
 	}
 	if len(schema.Required) > 0 {
 		return members{{"required", true}, {"content", content}}
@@ -158,6 +174,9 @@ type outcome struct {
 }
 
 func (d *describer) responses(o *Operation) members {
+	if d.clients {
+		return d.typedResponses(o)
+	}
 	byStatus := map[int][]outcome{}
 	for _, answer := range o.Answers {
 		byStatus[answer.Status] = append(byStatus[answer.Status], d.answer(answer))

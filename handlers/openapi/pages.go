@@ -92,19 +92,26 @@ var reading = []string{http.MethodGet, http.MethodHead}
 // each time the document is built, because building changes its result.
 func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func() (API, error)) {
 	addPagesAt := func(base string, servers []string) {
-		described := &datedPage{build: func(day time.Time) (page, error) {
-			api, err := describe()
-			if err != nil {
-				return page{}, err
-			}
-			content, err := api.document(servers, day)
-			if err != nil {
-				return page{}, err
-			}
-			return newPage(content, "application/json; charset=UTF-8")
-		}}
+		described := map[form]*datedPage{}
+		for _, f := range forms {
+			described[f] = &datedPage{build: func(day time.Time) (page, error) {
+				api, err := describe()
+				if err != nil {
+					return page{}, err
+				}
+				content, err := f.write(&api, servers, day)
+				if err != nil {
+					return page{}, err
+				}
+				return newPage(content, "application/json; charset=UTF-8")
+			}}
+		}
 		e.Match(reading, base+"/openapi.json", func(c echo.Context) error {
-			p, err := described.on(dayOfExamples(now()))
+			wanted, err := formOf(c.QueryParams())
+			if err != nil {
+				return err
+			}
+			p, err := described[wanted].on(dayOfExamples(now()))
 			if err != nil {
 				return err
 			}

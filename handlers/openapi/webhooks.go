@@ -20,7 +20,7 @@ func (d *describer) webhooks() members {
 			{"description", eventText(event, string(resource))},
 			{"tags", []string{"webhooks"}},
 			{"security", []members{}},
-			{"parameters", eventHeaders},
+			{"parameters", eventHeaders()},
 			{"requestBody", members{{"required", true}, {"content", members{{"application/json", members{{"schema", sample}, {"example", eventExample(event, string(resource))}}}}}}},
 			{"responses", members{
 				{"2XX", members{{"description", "The event was accepted"}}},
@@ -49,10 +49,12 @@ func eventText(event, resource string) string {
 
 // eventHeaders are the headers of requests to webhooks. They are written out, because generators do not
 // find components that only webhooks refer to.
-var eventHeaders = []members{
-	eventHeader(webhooks.IDHeader, "Unique id of the delivery, the same for each try: do nothing for one that was processed before", "evt_1f0a3c5e7b9d2468ace013579bdf2468"),
-	eventHeader(webhooks.TimestampHeader, "Time of the try, in seconds since 1970: refuse one that is more than five minutes away", "1795341600"),
-	eventHeader(webhooks.SignatureHeader, "Signatures of webhook-id, webhook-timestamp and body, joined by dots: v1, and HMAC-SHA256 in base64, one for each valid secret", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
+func eventHeaders() []members {
+	return []members{
+		eventHeader(webhooks.IDHeader, "Unique id of the delivery, the same for each try: do nothing for one that was processed before", "evt_1f0a3c5e7b9d2468ace013579bdf2468"),
+		eventHeader(webhooks.TimestampHeader, "Time of the try, in seconds since 1970: refuse one that is more than five minutes away", "1795341600"),
+		eventHeader(webhooks.SignatureHeader, "Signatures of webhook-id, webhook-timestamp and body, joined by dots: v1, and HMAC-SHA256 in base64, one for each valid secret", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
+	}
 }
 
 func eventHeader(name, about, example string) members {
