@@ -1,12 +1,13 @@
-// Creates a booking and finds it, with the client that oapi-codegen generated from the document.
+// Lists services, finds a free time, books it, meets the conflict of a second booking, cancels and follows
+// the changes, with the client that oapi-codegen generated from the document for clients.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/oapi-codegen/runtime/types"
@@ -20,43 +21,112 @@ func main() {
 }
 
 func run(ctx context.Context, base, key string) error {
-	withKey := WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+	withHeaders := WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 		r.Header.Set("X-API-Key", key)
+		r.Header.Set("X-Ids", "integer")
 		return nil
 	})
-	client, err := NewClientWithResponses(base, withKey)
+	client, err := NewClientWithResponses(base, withHeaders)
 	if err != nil {
 		return err
 	}
-	day := time.Now().AddDate(0, 0, 50)
+	now, err := client.ListChangesWithResponse(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if now.JSON200 == nil {
+		return fmt.Errorf("changes: %s", now.Body)
+	}
+	services, err := client.ListServicesWithResponse(ctx, &ListServicesParams{PerPage: new(1)})
+	if err != nil {
+		return err
+	}
+	if services.JSON200 == nil {
+		return fmt.Errorf("services: %s", services.Body)
+	}
+	service := services.JSON200.Data[0].Id
+
+	day := time.Now().AddDate(0, 0, 60)
 	for day.Weekday() != time.Thursday {
 		day = day.AddDate(0, 0, 1)
 	}
 	date := types.Date{Time: day}
-	var body CreateBookingBody
-	description := fmt.Sprintf(`{"service_id":2,"agent_id":1,"start_date":%q,"start_time":"09:00","customer":{"first_name":"Ada","last_name":"Byron","email":"ada@example.com"}}`, date)
-	if err := json.Unmarshal([]byte(description), &body); err != nil {
+	times, err := client.GetAvailabilityWithResponse(ctx, &GetAvailabilityParams{ServiceId: service, AgentId: -1, Date: date, With: &[]GetAvailabilityParamsWith{"agents"}})
+	if err != nil {
 		return err
 	}
-	created, err := client.CreateBookingWithResponse(ctx, nil, body)
+	if times.JSON200 == nil {
+		return fmt.Errorf("free times: %s", times.Body)
+	}
+	free, err := times.JSON200.AsAvailabilityResult()
+	if err != nil {
+		return err
+	}
+	if len(free.Data.Slots) == 0 || free.Data.Slots[0].Agents == nil {
+		return fmt.Errorf("free times: %s", times.Body)
+	}
+	start, agent := free.Data.Slots[0].StartTime, (*free.Data.Slots[0].Agents)[0]
+
+	book := func(email string) (*CreateBookingResponse, error) {
+		customer := CreateBookingBodyCustomer{FirstName: "Ada", LastName: "Byron", Email: email}
+		return client.CreateBookingWithResponse(ctx, nil, CreateBookingBody{ServiceId: service, AgentId: agent, StartDate: date, StartTime: start, Customer: &customer})
+	}
+	created, err := book("go@example.com")
 	if err != nil {
 		return err
 	}
 	if created.JSON201 == nil {
-		return fmt.Errorf("create a booking: %s: %s", created.Status(), created.Body)
+		return fmt.Errorf("book: %s", created.Body)
+	}
+	booking := created.JSON201.Data
+	second, err := book("other@example.com")
+	if err != nil {
+		return err
+	}
+	if second.JSON409 == nil {
+		return fmt.Errorf("second booking: %s", second.Body)
+	}
+	conflict := *second.JSON409
+	if conflict.Code != ErrorCodeTimeSlotUnavailable || conflict.Data.Conflict == nil || *conflict.Data.Conflict.ConflictingBookingId != booking.Id {
+		return fmt.Errorf("second booking: %s", second.Body)
 	}
 	list, err := client.ListBookingsWithResponse(ctx, &ListBookingsParams{DateFrom: &date, DateTo: &date})
 	if err != nil {
 		return err
 	}
 	if list.JSON200 == nil {
-		return fmt.Errorf("list bookings: %s: %s", list.Status(), list.Body)
+		return fmt.Errorf("list: %s", list.Body)
 	}
-	for _, booking := range list.JSON200.Data {
-		if booking.BookingCode == created.JSON201.Data.BookingCode && booking.StartTime == "09:00" {
-			fmt.Println("go: created and found booking", booking.Id)
-			return nil
+	if !slices.ContainsFunc(list.JSON200.Data, func(b Booking) bool { return b.BookingCode == booking.BookingCode }) {
+		return fmt.Errorf("the booking is not in the list: %s", list.Body)
+	}
+	cancelled, err := client.CancelBookingWithResponse(ctx, booking.Id, nil, CancelBookingBody{})
+	if err != nil {
+		return err
+	}
+	if cancelled.JSON200 == nil || cancelled.JSON200.Data.Status != "cancelled" {
+		return fmt.Errorf("cancel: %s", cancelled.Body)
+	}
+	cursor := now.JSON200.Cursor
+	var kinds []ChangeKind
+	for tries := 0; len(kinds) < 2 && tries < 10; tries++ {
+		changes, err := client.ListChangesWithResponse(ctx, &ListChangesParams{Cursor: &cursor, Wait: new(5), Include: &[]ListChangesParamsInclude{"record"}})
+		if err != nil {
+			return err
 		}
+		if changes.JSON200 == nil {
+			return fmt.Errorf("changes: %s", changes.Body)
+		}
+		for _, change := range changes.JSON200.Data {
+			if change.Resource == "bookings" && change.ResourceId == booking.Id {
+				kinds = append(kinds, change.Kind)
+			}
+		}
+		cursor = changes.JSON200.Cursor
 	}
-	return fmt.Errorf("the booking is not in the list: %s", list.Body)
+	if !slices.Equal(kinds, []ChangeKind{"created", "updated"}) {
+		return fmt.Errorf("changes of the booking: %s", kinds)
+	}
+	fmt.Printf("go: booked %s with agent %d, met %s, cancelled booking %d, followed %s\n", start, agent, conflict.Code, booking.Id, kinds)
+	return nil
 }
