@@ -59,11 +59,13 @@ func (v View) BusinessHours(q slots.HoursQuery, days []availability.DayHours, ti
 	return bothSingle(BusinessHours{
 		Date: q.From.String(), DateTo: q.To.String(), Timezone: timezone,
 		Days: each(days, func(d availability.DayHours) OpenDay {
-			return OpenDay{Date: d.Day.String(), Hours: each(d.Open, func(h availability.Hours) OpenHours {
-				return OpenHours{StartTime: clock(&h.Start), EndTime: endTime(h.End)}
-			})}
+			return OpenDay{Date: d.Day.String(), Hours: each(d.Open, openHours)}
 		}),
 	})
+}
+
+func openHours(h availability.Hours) OpenHours {
+	return OpenHours{StartTime: clock(&h.Start), EndTime: endTime(h.End)}
 }
 
 // endTime returns a time of day; one past midnight is on the next day.

@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/compat/numbers"
 )
 
 // Change is an entry of the journal. It is not part of the contract, so ids are numbers and
@@ -78,7 +79,7 @@ func cursor() valueType[journal.Cursor] {
 		if c, ok := journal.ParseCursor(text); ok {
 			return c, true
 		}
-		n, ok := parseInteger(text)
+		n, ok := numbers.Integer(text)
 		return journal.Cursor{Number: n.IntPart()}, ok && n.Sign() >= 0 && n.Cmp(decimal.NewFromInt(maxPage)) <= 0
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/numbers"
 	"github.com/bookside/bookside/compat/phpform"
 )
 
@@ -98,7 +99,7 @@ func whole(value jsontext.Value) int64 {
 		return 0
 	}
 	text, _, _ := value.Scalar()
-	n, ok := parseInteger(text)
+	n, ok := numbers.Integer(text)
 	if !ok || !n.IsPositive() || n.GreaterThan(decimal.NewFromInt(maxMediumInt)) {
 		return 0
 	}

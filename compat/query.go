@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat/numbers"
 	"github.com/bookside/bookside/compat/phpform"
 )
 
@@ -136,7 +137,7 @@ func (q *Query) text(name string) (value string, ok bool) {
 // Records returns how many records a parameter such as per_page requests, or an ordinary page if it is
 // missing or wrong.
 func (q *Query) Records(name string) int64 {
-	n, ok := parseInteger(strings.TrimSpace(q.sent[name]))
+	n, ok := numbers.Integer(strings.TrimSpace(q.sent[name]))
 	if !ok || n.Sign() <= 0 || n.Cmp(decimal.NewFromInt(maxPerPage)) > 0 {
 		return 20
 	}

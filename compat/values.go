@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat/numbers"
 )
 
 // input is where the values of a request come from: its query or its body.
@@ -156,7 +157,7 @@ func integerOf(least, most int64, outside func(string) problem) valueType[int64]
 		return &Schema{Type: typeInteger, Minimum: bound(strconv.FormatInt(least, 10)), Maximum: bound(strconv.FormatInt(most, 10))}
 	}
 	return fromText(description{schema: schema, invalid: notAnInteger, rejected: tooSmall.message}, func(text string) (int64, *problem) {
-		n, ok := parseInteger(text)
+		n, ok := numbers.Integer(text)
 		switch {
 		case !ok:
 			return 0, &problem{message: notAnInteger}
@@ -188,7 +189,7 @@ func anyID() valueType[int64] {
 // zero reports whether a sent number is 0.
 func zero(in input, name string) bool {
 	text, ok := in.text(name)
-	n, isNumber := parseNumber(text)
+	n, isNumber := numbers.Plain(text)
 	return ok && isNumber && n.IsZero()
 }
 
@@ -203,46 +204,6 @@ func allowZero(schema *Schema) {
 	schema.Minimum = bound("0")
 }
 
-// parseInteger parses an integer of any size. It may have a fraction of zeros.
-func parseInteger(text string) (decimal.Decimal, bool) {
-	n, ok := parseNumber(text)
-	return n, ok && n.IsInteger()
-}
-
-// parseNumber parses plain decimal notation.
-func parseNumber(text string) (decimal.Decimal, bool) {
-	digits := strings.TrimPrefix(text, "-")
-	whole, fraction, hasPoint := strings.Cut(digits, ".")
-	if !isDigits(whole) || hasPoint && !isDigits(fraction) {
-		return decimal.Decimal{}, false
-	}
-	n, err := decimal.NewFromString(text)
-	return n, err == nil
-}
-
-func isDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// maxExponent bounds the accepted exponents, because a huge one would cost memory. No program writes a
-// larger one for a double.
-const maxExponent = 324
-
-// parseExponential reads decimal notation with or without an exponent, such as 1e+16, as some languages
-// write large numbers. The result is exact.
-func parseExponential(text string) (decimal.Decimal, bool) {
-	at := strings.IndexAny(text, "eE")
-	if at < 0 {
-		return parseNumber(text)
-	}
-	n, ok := parseNumber(text[:at])
-	exponent, err := strconv.ParseInt(text[at+1:], 10, 32)
-	if !ok || err != nil || exponent < -maxExponent || exponent > maxExponent {
-		return decimal.Decimal{}, false
-	}
-	return n.Shift(int32(exponent)), true
-}
-
 var (
 	amountOutside = rejected(fmt.Sprintf("Must be between -%s and %s", domain.MaxAmount, domain.MaxAmount))
 	priceOutside  = rejected(fmt.Sprintf("Must be between 0 and %s", domain.MaxAmount))
@@ -251,7 +212,7 @@ var (
 // amount is a decimal number within the range of the money columns.
 func amount() valueType[decimal.Decimal] {
 	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, func(text string) (decimal.Decimal, *problem) {
-		n, ok := parseExponential(text)
+		n, ok := numbers.Exponential(text)
 		switch {
 		case !ok:
 			return n, &problem{message: notANumber}
@@ -272,7 +233,7 @@ func price() valueType[decimal.Decimal] {
 		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: pricePattern}}}
 	}
 	return fromText(description{schema: schema, invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *problem) {
-		n, ok := parseExponential(text)
+		n, ok := numbers.Exponential(text)
 		switch {
 		case !ok:
 			return n, &problem{message: notANumber}

@@ -1,13 +1,18 @@
 package handlers
 
 import (
+	"fmt"
+
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/compat"
 )
 
-// getBusinessHours has no route; a tool calls it, see mcp.go.
-var getBusinessHours = operation{
-	id:            "getBusinessHours",
+// getWorkingHours has no route; a tool calls it, see mcp.go.
+var getWorkingHours = operation{
+	id:            "getWorkingHours",
 	summary:       "Read the working hours",
 	description:   "The working hours of each day, whether or not anything is booked then: the general ones of the site, or those of an agent, a service or a location.",
 	size:          days,
@@ -24,5 +29,43 @@ var getBusinessHours = operation{
 			return response{}, err
 		}
 		return ok(r.view.BusinessHours(query, days, r.session.Zone.Name)), nil
+	},
+}
+
+var getBusinessHours = operation{
+	id:            "getBusinessHours",
+	summary:       "Read the weekly hours",
+	description:   "The hours of each weekday: the general ones of the site, or the own ones of an agent, a service, a location or a combination of them. Where hours are null, there are no own ones, and those of others apply.",
+	ours:          true,
+	query:         compat.WeeklyHoursParameters,
+	exampleErrors: []error{errExampleRefusal},
+	answers:       []response{ok(compat.BothSingleOf[compat.WeeklyHours]())},
+	serve:         list(compat.WeeklyHoursParameters.Read, timeoff.LoadWeek, compat.View.WeeklyHours),
+}
+
+var updateBusinessHours = operation{
+	id:      "updateBusinessHours",
+	summary: "Change the weekly hours",
+	description: "Changes the hours of the weekdays that are named, and of no others: the general hours of the site, or those of an agent, a service, a location or a combination of them. " +
+		"Bookings outside of the new hours stay. With dry_run, nothing is written.",
+	body:          compat.WeeklyHoursFields,
+	answers:       []response{ok(compat.WeeklyHoursUpdated)},
+	exampleErrors: []error{domain.OutsideScope(), domain.ValidationFailed(map[string]string{"hours": "The general hours cannot be removed: an empty list closes a day"})},
+	errors:        errorForm{failure: "Failed to change the weekly hours"},
+	serve: func(r *request) (response, error) {
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		patch := compat.WeeklyHoursFields.Read(body)
+		r.recordQuery = fmt.Sprintf("agent_id=%d&service_id=%d&location_id=%d", patch.Agent, patch.Service, patch.Location)
+		update := func(tx *session.Tx) (any, error) {
+			week, err := timeoff.UpdateWeek(r.ctx(), tx, patch)
+			return r.view.UpdatedWeek(week), err
+		}
+		if patch.DryRun {
+			return r.dryRun(update)
+		}
+		return r.change(update)
 	},
 }

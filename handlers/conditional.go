@@ -106,9 +106,9 @@ func (r *request) readRecord(within *session.Session, query string) (response, e
 	return get.route.operation.serve(&get)
 }
 
-// present returns the present body of a GET of the request's URL.
+// present returns the present body of a GET of the record.
 func (r *request) present(within *session.Session) ([]byte, error) {
-	response, err := r.readRecord(within, r.echo.Request().URL.RawQuery)
+	response, err := r.readRecord(within, cmp.Or(r.recordQuery, r.echo.Request().URL.RawQuery))
 	if err != nil {
 		return nil, err
 	}

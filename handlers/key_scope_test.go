@@ -195,7 +195,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			}
 			different, records := 0, 0
 			for _, r := range handlers.Routes() {
-				if r.Method != http.MethodGet || r.Path == "/changes" || strings.HasPrefix(r.Path, "/time-off") { // see TestLimitedKeysFollowTheirChanges and TestLimitedTimeOff
+				if r.Method != http.MethodGet || r.Path == "/changes" || strings.HasPrefix(r.Path, "/time-off") || r.Path == "/business-hours" { // see TestLimitedKeysFollowTheirChanges, TestLimitedTimeOff and TestLimitedHours
 					continue
 				}
 				for _, path := range limitedPaths(t, whole, r.Path) {
@@ -565,6 +565,7 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 		"a booking of another service":     {http.MethodPost, "/bookings", friday("service_id", "2"), http.StatusForbidden},
 		"a dry run with another agent":     {http.MethodPost, "/bookings", friday("agent_id", "1", "dry_run", "true"), http.StatusForbidden},
 		"time off of another agent":        {http.MethodPost, "/time-off", `{"date":"2027-03-08","agent_id":1}`, http.StatusForbidden},
+		"hours of another agent":           {http.MethodPut, "/business-hours", `{"agent_id":1,"hours":{"monday":[]}}`, http.StatusForbidden},
 		"a hold with another agent":        {http.MethodPost, "/holds", holdBody("agent_id", "1"), http.StatusForbidden},
 		"a booking of a hidden customer":   {http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", fmt.Sprint(of)), http.StatusBadRequest},
 		"a booking of an unknown customer": {http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "99999"), http.StatusBadRequest},

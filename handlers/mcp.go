@@ -33,7 +33,7 @@ var mcpRoute = route{tag: "mcp", method: http.MethodPost, path: "/mcp", operatio
 
 // toolRoutes are operations that only tools call.
 var toolRoutes = []route{
-	{tag: "availability", method: http.MethodGet, path: "/business-hours", permission: "read_availability", operation: getBusinessHours},
+	{tag: "availability", method: http.MethodGet, path: "/working-hours", permission: "read_availability", operation: getWorkingHours},
 }
 
 // maxMessage is the limit of a message in bytes. A body this small needs no memory from the budget; the

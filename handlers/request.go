@@ -35,6 +35,7 @@ type request struct {
 	view         compat.View
 	allowsDryRun bool // the operation supports dry runs
 	query        *compat.Query
+	recordQuery  string // the query of the GET of the record that a write names in its body; "" for that of the request
 	rawQuery     string // the text that query was parsed from
 	rawBody      []byte
 	cursor       *session.ExportCursor // of an export; nil for a complete response

@@ -59,6 +59,9 @@ var routes = []route{
 
 	{tag: "availability", method: http.MethodGet, path: "/availability", permission: "read_availability", operation: getAvailability},
 
+	{tag: "business-hours", method: http.MethodGet, path: "/business-hours", permission: "read_availability", operation: getBusinessHours},
+	{tag: "business-hours", method: http.MethodPut, path: "/business-hours", permission: "write_availability", operation: updateBusinessHours},
+
 	{tag: "time-off", method: http.MethodGet, path: "/time-off", permission: "read_availability", operation: listTimeOff},
 	{tag: "time-off", method: http.MethodGet, path: "/time-off/:id", permission: "read_availability", operation: getTimeOff},
 	{tag: "time-off", method: http.MethodPost, path: "/time-off", permission: "write_availability", operation: createTimeOff},

@@ -55,6 +55,9 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 		return "/holds", fmt.Sprintf(`{"service_id":4,"agent_id":%q,"location_id":1,"start_date":"2027-02-0%d","start_time":"%02d:00"}`, []string{"any", "1", "5"}[i%3], 1+i%5, 8+i%8)
 	},
 	"DELETE /holds/:id": func(_ int, created func(string) string) (string, string) { return "/holds/" + created("holds"), "" },
+	"PUT /business-hours": func(i int, _ func(string) string) (string, string) {
+		return "/business-hours", fmt.Sprintf(`{%s"hours":{"sunday":[{"start_time":"0%d:00","end_time":"12:00"}]}}`, []string{"", `"agent_id":5,`, `"location_id":1,`, `"service_id":4,`}[i%4], 1+i%9)
+	},
 	"POST /time-off": func(i int, _ func(string) string) (string, string) {
 		return "/time-off", fmt.Sprintf(`{%s"date":"2027-03-0%d"}`, []string{"", `"agent_id":5,`, `"location_id":1,`, `"service_id":4,`}[i%4], 1+i%5)
 	},

@@ -28,8 +28,8 @@ type WorkPeriod struct {
 	Start, End Minutes
 }
 
-// dayOff reports whether the row makes its day a day off.
-func (p WorkPeriod) dayOff() bool { return p.Start == 0 && p.End == 0 }
+// DayOff reports whether the row makes its day a day off.
+func (p WorkPeriod) DayOff() bool { return p.Start == 0 && p.End == 0 }
 
 // weight mirrors OsWorkPeriodModel::calculate_weight.
 func (p WorkPeriod) weight() (weight int) {
@@ -54,7 +54,7 @@ type schedule struct {
 // the wrong weekday never applies.
 func newSchedule(rows []WorkPeriod) schedule {
 	s := schedule{dated: make(map[Day][]WorkPeriod)}
-	for _, row := range withDefaultWeek(rows) {
+	for _, row := range WithDefaultWeek(rows) {
 		switch {
 		case row.Weekday < 1 || row.Weekday > 7:
 		case !row.Dated:
@@ -72,10 +72,10 @@ func newSchedule(rows []WorkPeriod) schedule {
 	return s
 }
 
-// withDefaultWeek adds the general hours that the plugin would insert before it reads them
+// WithDefaultWeek adds the general hours that the plugin would insert before it reads them
 // (OsWorkPeriodsHelper::set_default_working_hours): 08:00 to 17:00 on every day if there are none,
 // otherwise a day off for each missing weekday.
-func withDefaultWeek(rows []WorkPeriod) []WorkPeriod {
+func WithDefaultWeek(rows []WorkPeriod) []WorkPeriod {
 	var known [8]bool
 	start, end := Minutes(8*60), Minutes(17*60)
 	for _, row := range rows {
@@ -107,7 +107,7 @@ func byScope(a, b WorkPeriod) int {
 
 // off reports whether a custom day without hours closes a day for a resource, whichever other rules there are.
 func (s *schedule) off(r Resource, day Day) bool {
-	return slices.ContainsFunc(s.dated[day], func(row WorkPeriod) bool { return row.dayOff() && row.Covers(r) })
+	return slices.ContainsFunc(s.dated[day], func(row WorkPeriod) bool { return row.DayOff() && row.Covers(r) })
 }
 
 // hours returns the working hours of a resource on a day (OsResourceHelper::get_resources_grouped_by_day).
@@ -125,7 +125,7 @@ func (s *schedule) hours(r Resource, day Day) []period {
 			if last != nil && row.weight() != last.weight() {
 				return groups.intersection()
 			}
-			if row.dayOff() {
+			if row.DayOff() {
 				return nil
 			}
 			groups.add(period{row.Start, row.End}, last == nil || row.Scope != last.Scope)

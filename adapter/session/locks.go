@@ -25,7 +25,8 @@ import (
 //	1  booking        id of the booking modulo 1024
 //	2  location       id of the location; where the setting one_agent_at_location is on
 //	3  service        id of the service; where its bookings of a day are limited
-//	4  agent          id of the agent; of all candidates where any agent will do
+//	4  agent          id of the agent; of all candidates where any agent will do; 0 for hours and
+//	                  time off that name no agent
 //	5  contact        CRC-32 (IEEE) of an e-mail address in lower case, modulo 1024; where the site
 //	                  tells customers apart by their phone number, also of that, as it is stored
 //	6  WordPress user id of the user modulo 1024

@@ -1,5 +1,6 @@
 // Package timeoff is when an agent, a service, a location or the whole site takes no bookings: whole days, which are custom
-// days of LatePoint without hours, and hours, which are off periods of its add-on Pro Features.
+// days of LatePoint without hours, and hours, which are off periods of its add-on Pro Features; and the weekly hours, outside
+// of which nobody takes any.
 package timeoff
 
 import (

@@ -128,20 +128,17 @@ func planHours(ctx context.Context, tx *session.Tx, n New, off *TimeOff, p *doma
 	return err
 }
 
-// lock excludes bookings of all agents that time off concerns, and returns the connections that it is for. Bookings take the
-// same locks, see session.Lock.
+// lock excludes bookings of all agents that a scope concerns, and other writes for the same scope. It returns the connections
+// that the scope is for. Bookings take the same locks, see session.Lock.
 func lock(ctx context.Context, tx *session.Tx, scope availability.Scope) ([]availability.Resource, error) {
 	stmt := sq.Select("agent_id", "service_id", "location_id").Distinct().From(tx.DB.Name(wpdb.AgentsServices)).Where(naming(scope)).OrderBy("agent_id", "service_id", "location_id")
-	resources, err := wpdb.All(ctx, tx.DB, "find whom time off concerns", stmt, func(row wpdb.Scanner) (r availability.Resource, err error) {
+	resources, err := wpdb.All(ctx, tx.DB, "find whom hours concern", stmt, func(row wpdb.Scanner) (r availability.Resource, err error) {
 		return r, row.Scan(wpdb.OrZero(&r.Agent), wpdb.OrZero(&r.Service), wpdb.OrZero(&r.Location))
 	})
 	if err != nil {
 		return nil, err
 	}
-	agents := []int64{}
-	if scope.Agent != 0 {
-		agents = append(agents, scope.Agent)
-	}
+	agents := []int64{scope.Agent}
 	for _, r := range resources {
 		agents = append(agents, r.Agent)
 	}
@@ -254,7 +251,7 @@ func utc(s *session.Session, off TimeOff, minutes availability.Minutes) any {
 	return domain.Stamp(clock.Instant(availability.Moment{Day: midnight.Day, Minutes: midnight.Minutes + minutes}))
 }
 
-// enter notes in the journal whose times changed: those of the agent, location or service that time off names or, if that is
+// enter notes in the journal whose times changed: those of the agent, location or service that the scope names or, if that is
 // nobody, those of all locations.
 func enter(ctx context.Context, tx *session.Tx, scope availability.Scope) error {
 	switch {

@@ -15,7 +15,7 @@ const (
 	customersOperation     = "listCustomers"
 	bookingsOperation      = "listBookings"
 	availabilityOperation  = "getAvailability"
-	hoursOperation         = "getBusinessHours"
+	hoursOperation         = "getWorkingHours"
 	changesOperation       = "listChanges"
 	createBookingOperation = "createBooking"
 	updateBookingOperation = "updateBooking"

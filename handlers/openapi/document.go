@@ -158,21 +158,22 @@ func (d *describer) tags() []members {
 
 // tagTexts describe the tags.
 var tagTexts = map[string]string{
-	"status":       "Whether the API answers, and the time of the site",
-	"bookings":     "Appointments of customers with agents: search, make, move and cancel them",
-	"time-off":     "Times at which an agent, a service, a location or the whole site takes no bookings",
-	"holds":        "Slots that are kept while a customer is still typing",
-	"customers":    "The people who book",
-	"agents":       "The people who are booked, and who of them is free",
-	"services":     "What can be booked, and the categories of it",
-	"locations":    "Where agents work",
-	"calendars":    "Bookings for calendar programs, each at a secret address",
-	"availability": "The times at which a booking can begin",
-	"payments":     "What was paid for orders, and what was paid back",
-	"orders":       "What customers ordered: bookings with their prices, invoices and transactions",
-	"changes":      "All changes on the site, in order",
-	"coupons":      "Codes that give a discount",
-	"webhooks":     "Addresses to which changes are sent",
+	"status":         "Whether the API answers, and the time of the site",
+	"bookings":       "Appointments of customers with agents: search, make, move and cancel them",
+	"business-hours": "The hours of each weekday in which bookings are taken",
+	"time-off":       "Times at which an agent, a service, a location or the whole site takes no bookings",
+	"holds":          "Slots that are kept while a customer is still typing",
+	"customers":      "The people who book",
+	"agents":         "The people who are booked, and who of them is free",
+	"services":       "What can be booked, and the categories of it",
+	"locations":      "Where agents work",
+	"calendars":      "Bookings for calendar programs, each at a secret address",
+	"availability":   "The times at which a booking can begin",
+	"payments":       "What was paid for orders, and what was paid back",
+	"orders":         "What customers ordered: bookings with their prices, invoices and transactions",
+	"changes":        "All changes on the site, in order",
+	"coupons":        "Codes that give a discount",
+	"webhooks":       "Addresses to which changes are sent",
 }
 
 const (

@@ -55,6 +55,7 @@ class BooksideForward
         '/locations' => ['list'],
         '/locations/*/calendar.ics' => ['GET'],
         '/availability' => ['GET'],
+        '/business-hours' => ['GET', 'PUT'],
         '/time-off' => ['list', 'POST'],
         '/time-off/*' => ['GET', 'DELETE'],
         '/payments' => ['list', 'POST'],
