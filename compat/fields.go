@@ -7,6 +7,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/texts"
 )
 
 // Field declares a parameter of a query or a field of a body, once: it reads the value into a T and
@@ -20,7 +21,7 @@ type Field[T any] struct {
 // declaration is the part of a field that does not depend on its target.
 type declaration struct {
 	name            string
-	text            fieldText // overrides the text for its name, where not empty
+	text            texts.Field // overrides the text for its name, where not empty
 	required        bool
 	alternative     string // the id that may replace this field, if it is required
 	hideFromExample bool   // left out of examples, see notInExample
@@ -276,8 +277,8 @@ func (fields Fields[T]) Describe() []FieldDescription {
 		if f.valueType.id && (!f.required || f.alternative != "") {
 			allowZero(schema)
 		}
-		text := textOfSent(f.name)
-		fieldText{About: cmp.Or(f.text.About, text.About), Example: cmp.Or(f.text.Example, text.Example)}.explain(schema)
+		text := texts.OfSent(f.name)
+		schema.explain(texts.Field{About: cmp.Or(f.text.About, text.About), Example: cmp.Or(f.text.Example, text.Example)})
 		schema.Default, schema.unexampled = f.defaultValue, f.hideFromExample
 		if f.defaultValue != nil {
 			schema.example = f.defaultValue

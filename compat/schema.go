@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/bookside/bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/texts"
 )
 
 // Schema is a JSON Schema 2020-12, as used in OpenAPI 3.1.
@@ -204,7 +205,7 @@ func (s *Schemas) ofStruct(v reflect.Value) *Schema {
 	if _, known := s.named[name]; !known {
 		s.named[name] = nil // guards against recursive types
 		s.named[name] = s.object(name, fields, false)
-		s.named[name].Description = texts().records[name].About
+		s.named[name].Description = texts.Of(name).About
 	}
 	return &Schema{Ref: schemasRef + name}
 }
@@ -248,9 +249,9 @@ func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 			schema.example = schema.Const
 			schema.Description = fmt.Sprintf("Always %v", schema.Const)
 		} else {
-			textOf(name, f.name).explain(schema)
+			schema.explain(texts.OfField(name, f.name))
 			schema.Description += f.needsText()
-			schema.Concerning(texts().records[name].Noun)
+			schema.Concerning(texts.Of(name).Noun)
 		}
 		object.Properties = append(object.Properties, Member{f.name, schema})
 		if !f.optional {
@@ -328,7 +329,7 @@ func (s *Schemas) Example(schema *Schema) any {
 		return s.Example(schema.AnyOf[0])
 	case schema.Items != nil:
 		return []any{s.Example(schema.Items)}
-	case schema.Type == typeObject:
+	case schema.word() == typeObject:
 		object := make(Members, 0, len(schema.Properties))
 		for _, p := range schema.Properties {
 			if value := p.Value().(*Schema); !value.unexampled {

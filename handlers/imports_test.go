@@ -36,13 +36,14 @@ var allowedImports = map[string][]string{
 	"handlers/typed":      {"compat", "compat/jsontext"},
 	"handlers/wordpress":  {"adapter/domain", "compat", "handlers/middleware", "handlers/openapi"},
 
-	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/masks", "compat/numbers", "compat/phpform", "compat/table"},
+	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/masks", "compat/numbers", "compat/phpform", "compat/table", "compat/texts"},
 	"compat/iso3166":  {},
 	"compat/jsontext": {},
 	"compat/masks":    {},
 	"compat/numbers":  {},
 	"compat/phpform":  {"compat/jsontext"},
 	"compat/table":    {},
+	"compat/texts":    {},
 
 	"adapter":              {},
 	"adapter/bookings":     {"adapter/ask", "adapter/automation", "adapter/availability", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/icalendar", "adapter/journal", "adapter/keys", "adapter/lists", "adapter/notify", "adapter/orders", "adapter/payments", "adapter/pricing", "adapter/records", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
