@@ -105,6 +105,15 @@ func (j *Journal) Latest(ctx context.Context, resources []Resource, before int64
 	return wpdb.All(ctx, j.db, "read latest changes", j.selectEntries().Where(which).OrderBy("number DESC").Limit(limit), scanEntry)
 }
 
+// Of returns the latest entries of some records, newest first. It uses the index on the record.
+func (j *Journal) Of(ctx context.Context, records map[Resource][]int64, limit uint64) ([]Entry, error) {
+	which := sq.Or{}
+	for resource, ids := range records {
+		which = append(which, sq.Eq{"resource": string(resource), "resource_id": ids})
+	}
+	return wpdb.All(ctx, j.db, "read changes of records", j.selectEntries().Where(which).OrderBy("number DESC").Limit(limit), scanEntry)
+}
+
 func (j *Journal) selectEntries() sq.SelectBuilder {
 	return sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
 		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged").From(j.db.Name(wpdb.Changes))

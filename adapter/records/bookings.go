@@ -335,16 +335,17 @@ var knownStatuses = []string{"pending", "approved", "cancelled", "completed", "n
 // KnowsBookingStatus reports whether a status is one of the platform's or of the site's custom ones
 // (OsBookingHelper::get_statuses_list, LatePoint 5.6.5).
 func KnowsBookingStatus(ctx context.Context, s *session.Session, status string) (bool, error) {
-	for _, known := range knownStatuses {
-		if status == known {
-			return true, nil
-		}
+	if slices.Contains(knownStatuses, status) {
+		return true, nil
 	}
+	all, err := BookingStatuses(ctx, s)
+	return slices.Contains(all, status), err
+}
+
+// BookingStatuses returns the platform's statuses of bookings and the site's custom ones.
+func BookingStatuses(ctx context.Context, s *session.Session) ([]string, error) {
 	settings, err := s.DB.SettingValues(ctx, session.SettingOwnStatuses)
-	if err != nil {
-		return false, err
-	}
-	return slices.Contains(OwnStatuses(settings[session.SettingOwnStatuses]), status), nil
+	return append(slices.Clone(knownStatuses), OwnStatuses(settings[session.SettingOwnStatuses])...), err
 }
 
 // OwnStatuses returns the codes of a site's custom booking statuses, from the setting with their labels.

@@ -38,15 +38,19 @@ func BusinessHours(ctx context.Context, s *session.Session, q HoursQuery) ([]ava
 			*ids = []int64{*id}
 		}
 	}
-	rows, err := wpdb.All(ctx, s.DB, "read working hours", workPeriods(s, scope, q.From, q.To), scanCalendarRow)
+	periods, err := readWorkPeriods(ctx, s, scope, q.From, q.To)
 	if err != nil {
 		return nil, err
 	}
-	periods := make([]availability.WorkPeriod, len(rows))
-	for i, r := range rows {
-		periods[i] = r.workPeriod()
-	}
 	return availability.WorkingHours(periods, named, q.From, q.To), nil
+}
+
+// readWorkPeriods reads the rows from which availability.WorkingHours finds the hours of the resources.
+func readWorkPeriods(ctx context.Context, s *session.Session, scope resourceScope, from, to availability.Day) ([]availability.WorkPeriod, error) {
+	return wpdb.All(ctx, s.DB, "read working hours", workPeriods(s, scope, from, to), func(row wpdb.Scanner) (availability.WorkPeriod, error) {
+		r, err := scanCalendarRow(row)
+		return r.workPeriod(), err
+	})
 }
 
 // CheckNamed notes for each id, unless it is 0, that there is no such agent, service or location.

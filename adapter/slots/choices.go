@@ -34,12 +34,15 @@ func Choices(ctx context.Context, s *session.Session, resource domain.Resource) 
 	default:
 		stmt = stmt.From(s.DB.Name(wpdb.Locations))
 	}
-	return wpdb.All(ctx, s.DB, "list names", stmt.OrderBy("id"), func(row wpdb.Scanner) (c Choice, err error) {
-		var first, last string
-		err = row.Scan(&c.ID, wpdb.OrZero(&first), wpdb.OrZero(&last))
-		c.Name = strings.TrimSpace(first + " " + last)
-		return c, err
-	})
+	return wpdb.All(ctx, s.DB, "list names", stmt.OrderBy("id"), scanChoice)
+}
+
+// scanChoice reads an id and both parts of a name.
+func scanChoice(row wpdb.Scanner) (c Choice, err error) {
+	var first, last string
+	err = row.Scan(&c.ID, wpdb.OrZero(&first), wpdb.OrZero(&last))
+	c.Name = strings.TrimSpace(first + " " + last)
+	return c, err
 }
 
 // ChoiceError is the error for a text that matches none of the choices or several of them. Its message is

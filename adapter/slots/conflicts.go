@@ -61,8 +61,7 @@ func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, err
 	if err != nil {
 		return report, err
 	}
-	rules := availability.Rules{OneLocationAtTime: settings[session.SettingOneLocation] == session.On, MultipleServicesAtTime: settings[session.SettingManyServices] == session.On}
-	report.Conflicts = availability.Conflicts(bookings, today, s.Zone.Clock(), rules, capacity, conflictPairs)
+	report.Conflicts = availability.Conflicts(bookings, today, s.Zone.Clock(), conflictRules(settings), capacity, conflictPairs)
 	taken, err := overbookedAssets(ctx, s, settings, &report, bookings, today)
 	if err != nil {
 		return report, err
@@ -71,6 +70,11 @@ func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, err
 	report.Bookings = len(bookings)
 	report.Cut = more || len(report.Conflicts) >= conflictPairs
 	return report, nil
+}
+
+// conflictRules are the settings that decide which bookings of an agent conflict.
+func conflictRules(settings map[string]string) availability.Rules {
+	return availability.Rules{OneLocationAtTime: settings[session.SettingOneLocation] == session.On, MultipleServicesAtTime: settings[session.SettingManyServices] == session.On}
 }
 
 // overbookedAssets finds the conflicts of assets among bookings, and names the assets in the report.

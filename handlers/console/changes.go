@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,8 +32,11 @@ func (c *Console) listChanges(v *visit) error {
 		return err
 	}
 	if !v.wordpress {
-		c.show(v, http.StatusOK, layout{Title: "Journal"}, changesView(only, entries))
-		return nil
+		names, err := v.keyNames(entries)
+		if err == nil {
+			c.show(v, http.StatusOK, layout{Title: "Journal"}, changesView(only, entries, names))
+		}
+		return err
 	}
 	facts, err := c.changeFacts(v, entries)
 	if err == nil {
@@ -41,14 +45,14 @@ func (c *Console) listChanges(v *visit) error {
 	return err
 }
 
-func changesView(only []journal.Resource, entries []journal.Entry) g.Node {
+func changesView(only []journal.Resource, entries []journal.Entry, keyNames map[int64]string) g.Node {
 	filters := []filter{{"all", journalPath, len(only) == 0}}
 	for _, r := range journal.Resources {
 		filters = append(filters, filter{string(r), journalPath + "?resource=" + string(r), slices.Contains(only, r)})
 	}
 	list := h.P(g.Text("The journal has no such changes."))
 	if len(entries) > 0 {
-		list = dataTable([]string{"Change", "Who", "Details", "Time"}, g.Map(entries, changeRow))
+		list = dataTable([]string{"Change", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, keyNames) }))
 	}
 	return g.Group{
 		h.P(g.Text("All changes on the site, made by anybody.")),
@@ -59,20 +63,24 @@ func changesView(only []journal.Resource, entries []journal.Entry) g.Node {
 	}
 }
 
-func changeRow(e journal.Entry) g.Node {
+func changeRow(e journal.Entry, keyNames map[int64]string) g.Node {
+	name := g.Text(fmt.Sprintf("%s %d %s", e.Resource, e.ID, e.Kind))
+	if e.Resource == journal.Bookings {
+		name = h.A(h.Href(bookingPath(e.ID)), name)
+	}
 	return dataRow(
-		g.Group{h.Span(h.Class("name"), g.Text(fmt.Sprintf("%s %d %s", e.Resource, e.ID, e.Kind))), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
-		cell("Who", originView(e)),
+		g.Group{h.Span(h.Class("name"), name), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
+		cell("Who", originView(e, keyNames)),
 		cell("Details", g.Text(changeDetails(e.Booking))),
 		cell("Time", newUTCTime(domain.Timestamp(e.At.Format(time.DateTime))).view("")),
 	)
 }
 
 // originView says who changed a record.
-func originView(e journal.Entry) g.Node {
+func originView(e journal.Entry, keyNames map[int64]string) g.Node {
 	switch {
 	case e.Origin == journal.FromAPI && e.ActorID != 0:
-		return h.A(h.Href(keyPath(e.ActorID)), g.Text(fmt.Sprintf("key %d", e.ActorID)))
+		return h.A(h.Href(keyPath(e.ActorID)), g.Text(cmp.Or(keyNames[e.ActorID], fmt.Sprintf("key %d", e.ActorID))))
 	case e.Origin == journal.FromAPI:
 		return g.Text("Bookside")
 	case e.Origin == journal.FromSite && e.ActorID != 0:

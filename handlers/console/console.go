@@ -85,6 +85,7 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	mux.Handle("GET "+loginPath, c.withDatabase(c.showLogin))
 	mux.Handle("POST "+loginPath, c.withDatabase(c.login))
 	mux.Handle("POST "+logoutPath, c.withForm(redirectToOverview, c.logout))
+	c.addBookings(mux)
 	c.addKeys(mux)
 	c.addCalendars(mux)
 	c.addWebhooks(mux)

@@ -195,15 +195,9 @@ type changeFacts struct {
 
 func (c *Console) changeFacts(v *visit, entries []journal.Entry) (listFacts[changeFacts], error) {
 	list := []changeFacts{}
-	names := map[int64]string{}
-	if slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Origin == journal.FromAPI }) {
-		all, err := v.Keys.List(v.ctx())
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range all {
-			names[key.ID] = key.Name
-		}
+	names, err := v.keyNames(entries)
+	if err != nil {
+		return nil, err
 	}
 	for _, e := range entries {
 		change := changeFacts{Number: e.Number, Resource: e.Resource, ResourceID: e.ID, Kind: e.Kind, Origin: e.Origin, ActorID: e.ActorID, At: domain.Timestamp(e.At.Format(time.DateTime))}

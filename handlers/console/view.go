@@ -18,6 +18,7 @@ type layout struct {
 	Session      string // "" before the login
 	Path         string // of the page
 	Proxied      bool   // whether a proxy logs people in and out
+	Agenda       bool   // the page needs the style sheet of the agenda
 	RefreshAfter int    // seconds until the browser reloads; 0 for never
 }
 
@@ -46,6 +47,7 @@ func (l layout) head() g.Node {
 		h.TitleEl(g.Text(title)),
 		h.Link(h.Rel("icon"), h.Type("image/svg+xml"), h.Href(Path+"/icon.svg")),
 		h.Link(h.Rel("stylesheet"), h.Href(Path+"/style.css")),
+		g.If(l.Agenda, h.Link(h.Rel("stylesheet"), h.Href(agendaStylePath))),
 		h.Script(h.Src(Path+"/script.js"), h.Defer()),
 	)
 }
@@ -68,7 +70,7 @@ func (l layout) banner() g.Node {
 }
 
 // pages are the entries of the navigation.
-var pages = []filter{{Text: "Overview", Path: Path}, {Text: "Keys", Path: keysPath}, {Text: "Calendars", Path: calendarsPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Extensions", Path: extensionsPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Journal", Path: journalPath}, {Text: "Documents", Path: DocumentsPath}}
+var pages = []filter{{Text: "Overview", Path: Path}, {Text: "Bookings", Path: bookingsPath}, {Text: "Keys", Path: keysPath}, {Text: "Calendars", Path: calendarsPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Extensions", Path: extensionsPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Journal", Path: journalPath}, {Text: "Documents", Path: DocumentsPath}}
 
 // pageAt returns the page to which a path belongs.
 func pageAt(path string) filter {

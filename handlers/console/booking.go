@@ -1,0 +1,96 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/wpdb"
+)
+
+// shownHistory is the number of changes, and of events, on the page of a booking.
+const shownHistory = 50
+
+// bookingPage is a booking with its history.
+type bookingPage struct {
+	records.BookingDetail
+	site     *session.Session
+	address  string // of WordPress; "" if unknown
+	changes  []journal.Entry
+	events   []events.Stored  // that extensions were told about
+	keyNames map[int64]string // of the keys that made changes
+}
+
+func (c *Console) showBooking(v *visit) error {
+	page, found, err := c.loadBooking(v)
+	if err != nil || !found {
+		return err
+	}
+	c.show(v, http.StatusOK, layout{Title: page.title()}, page.view())
+	return nil
+}
+
+// loadBooking loads the booking of the path. If there is none, it says so and found is false.
+func (c *Console) loadBooking(v *visit) (page bookingPage, found bool, err error) {
+	if page.site, err = v.Platform.Session(v.ctx()); err != nil {
+		return page, false, err
+	}
+	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
+	if err == nil {
+		page.BookingDetail, err = records.LoadBookingDetail(v.ctx(), page.site, id)
+	} else {
+		err = domain.NotFound(domain.BookingResource, 0)
+	}
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		c.showMessage(v, http.StatusNotFound, "There is no such booking", "It may have been deleted: the journal says so.")
+		return page, false, nil
+	}
+	if err != nil {
+		return page, false, err
+	}
+	if page.address, err = slots.Address(v.ctx(), page.site); err != nil {
+		return page, false, err
+	}
+	return page, true, page.loadHistory(v)
+}
+
+// loadHistory loads what happened to the booking, its order and its payments. Without our tables there is nothing.
+func (p *bookingPage) loadHistory(v *visit) (err error) {
+	of := map[journal.Resource][]int64{journal.Bookings: {p.ID}}
+	if p.BookingDetail.Order != nil {
+		of[journal.Orders] = []int64{p.BookingDetail.Order.ID}
+	}
+	for _, payment := range p.Payments {
+		of[journal.Payments] = append(of[journal.Payments], payment.ID)
+	}
+	if p.changes, err = v.Platform.Journal.Of(v.ctx(), of, shownHistory); err != nil && !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
+	if p.events, err = events.OfBooking(v.ctx(), v.Platform.DB, p.ID, shownHistory); err != nil && !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
+	p.keyNames, err = v.keyNames(p.changes)
+	return err
+}
+
+// keyNames returns the names of the keys that made changes.
+func (v *visit) keyNames(changes []journal.Entry) (map[int64]string, error) {
+	names := map[int64]string{}
+	for _, e := range changes {
+		if e.Origin != journal.FromAPI {
+			continue
+		}
+		all, err := v.Keys.List(v.ctx())
+		for _, key := range all {
+			names[key.ID] = key.Name
+		}
+		return names, err
+	}
+	return names, nil
+}

@@ -1,0 +1,183 @@
+package console
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+)
+
+func (p *agendaPage) title() string {
+	from, _ := p.days()
+	if p.Week {
+		return "Week of " + longDay(from)
+	}
+	return longDay(p.Day)
+}
+
+func (p *agendaPage) view() g.Node {
+	return g.Group{
+		bookingViews(bookingsPath, p.zone),
+		p.navigation(),
+		g.If(p.more, h.P(h.Class("warning"), g.Text("Only the first "+strconv.Itoa(agendaBookings)+" bookings are shown. "), h.A(h.Href(p.listPath()), g.Text("See all in the list")), g.Text("."))),
+		p.grid(),
+		h.Ul(h.Class("legend agenda-legend"),
+			h.Li(h.Class("open"), g.Text("working hours")), h.Li(h.Class("approved"), g.Text("approved")), h.Li(h.Class("pending"), g.Text("pending")), h.Li(h.Class("past"), g.Text("completed, no-show and others")),
+			h.Li(h.Class("overlaps"), g.Text("overlaps")), h.Li(h.Class("hold"), g.Text("held for a customer")), h.Li(h.Class("off"), g.Text("time off and events of calendars"))),
+		h.P(h.Class("hint"), g.Text("Cancelled bookings are only in the list. Working hours are those of the agent or location by itself; services can have others.")),
+	}
+}
+
+// bookingViews leads from the agenda to the list and back, and names the zone of all times below it.
+func bookingViews(here string, zone session.Zone) g.Node {
+	return h.Div(h.Class("toolbar"),
+		filterList("Views of bookings", []filter{{"Agenda", bookingsPath, here == bookingsPath}, {"List", bookingListPath, here == bookingListPath}}),
+		h.P(h.Class("hint"), g.Text("Times are those of the site, in "+zone.Name+".")),
+	)
+}
+
+// navigation leads to other days, views and columns.
+func (p *agendaPage) navigation() g.Node {
+	to := func(change func(*agendaChoice)) string {
+		other := p.agendaChoice
+		change(&other)
+		return other.path()
+	}
+	step, unit := availability.Day(1), "day"
+	if p.Week {
+		step, unit = 7, "week"
+	}
+	return h.Div(h.Class("toolbar"),
+		h.Nav(h.Class("actions"), h.Aria("label", "Days"),
+			button(to(func(a *agendaChoice) { a.Day -= step }), h.Span(h.Aria("hidden", "true"), g.Text("‹")), screenReaderText("Previous "+unit)),
+			button(to(func(a *agendaChoice) { a.Day = p.today }), g.Text("Today")),
+			button(to(func(a *agendaChoice) { a.Day += step }), h.Span(h.Aria("hidden", "true"), g.Text("›")), screenReaderText("Next "+unit)),
+		),
+		h.Form(h.Class("search"), h.Method("get"), h.Action(bookingsPath),
+			p.hiddenChoice(),
+			h.Input(h.Type("date"), h.Name("day"), h.Value(p.Day.String()), h.Aria("label", "Day"), h.Required()),
+			h.Button(g.Text("Go")),
+		),
+		filterList("Length", []filter{{"Day", to(func(a *agendaChoice) { a.Week, a.ID = false, 0 }), !p.Week}, {"Week", to(func(a *agendaChoice) { a.Week, a.Page = true, 0 }), p.Week}}),
+		filterList("Columns", []filter{
+			{"Agents", to(func(a *agendaChoice) { a.Of, a.ID, a.Page = domain.AgentResource, 0, 0 }), p.Of == domain.AgentResource},
+			{"Locations", to(func(a *agendaChoice) { a.Of, a.ID, a.Page = domain.LocationResource, 0, 0 }), p.Of == domain.LocationResource},
+		}),
+		p.columnChoice(to),
+	)
+}
+
+func (p *agendaPage) hiddenChoice() g.Node {
+	return g.Group{
+		g.If(p.Week, hidden("view", "week")),
+		g.If(p.Of == domain.LocationResource, hidden("by", "location")),
+		g.If(p.ID != 0, hidden("id", strconv.FormatInt(p.ID, 10))),
+	}
+}
+
+// columnChoice leads to the other agents or locations: one of them for a week, and a page of them for a day.
+func (p *agendaPage) columnChoice(to func(func(*agendaChoice)) string) g.Node {
+	chosen := p.chosen()
+	if p.Week {
+		return h.Form(h.Class("search"), h.Method("get"), h.Action(bookingsPath),
+			hidden("view", "week"), hidden("day", p.Day.String()), g.If(p.Of == domain.LocationResource, hidden("by", "location")),
+			h.Select(h.Name("id"), h.Aria("label", "Whose week"), g.Map(p.all, func(c slots.Choice) g.Node {
+				return h.Option(h.Value(strconv.FormatInt(c.ID, 10)), g.If(len(chosen) > 0 && c.ID == chosen[0].ID, h.Selected()), g.Text(c.Name))
+			})),
+			h.Button(g.Text("Show")),
+		)
+	}
+	if len(p.all) <= agendaColumns {
+		return nil
+	}
+	var pages []filter
+	for first := 0; first < len(p.all); first += agendaColumns {
+		last := min(first+agendaColumns, len(p.all))
+		pages = append(pages, filter{fmt.Sprintf("%d–%d", first+1, last), to(func(a *agendaChoice) { a.Page = first / agendaColumns }), p.all[first] == chosen[0]})
+	}
+	return filterList("Which of "+strconv.Itoa(len(p.all)), pages)
+}
+
+// listPath leads to the list of the same days.
+func (p *agendaPage) listPath() string {
+	from, to := p.days()
+	return bookingListPath + "?when=all&from=" + from.String() + "&to=" + to.String()
+}
+
+// grid shows a list for each column; the style sheet puts their items beside the hours.
+func (p *agendaPage) grid() g.Node {
+	if len(p.columns) == 0 {
+		return h.P(g.Text("There is no active agent or location."))
+	}
+	var hours g.Group
+	for minute := p.start; minute < p.end; minute += 60 {
+		hours = append(hours, h.Li(h.Class(p.place(minute, minute+60)), g.Text(clock(minute))))
+	}
+	return h.Div(h.Class("agenda columns-"+strconv.Itoa(len(p.columns))),
+		h.Div(h.Class("hours"), h.Aria("hidden", "true"), h.P(g.Raw("&nbsp;")), h.P(h.Class("hint"), g.Raw("&nbsp;")), h.Ol(hours)),
+		g.Map(p.columns, p.columnView),
+	)
+}
+
+// place returns the classes of a time.
+func (p *agendaPage) place(from, to int) string {
+	row := (max(from, p.start) - p.start) / agendaStep
+	end := (min(to, p.end) - p.start + agendaStep - 1) / agendaStep
+	return fmt.Sprintf("from-%d for-%d", row, max(end-row, 1))
+}
+
+func (p *agendaPage) columnView(c agendaColumn) g.Node {
+	open := make([]string, len(c.Open))
+	var shades g.Group
+	for i, hours := range c.Open {
+		open[i] = clock(int(hours.Start)) + "–" + clock(int(hours.End))
+		shades = append(shades, h.Li(h.Class("open "+p.place(int(hours.Start), int(hours.End))), h.Aria("hidden", "true")))
+	}
+	text := "closed"
+	if len(open) > 0 {
+		text = "open " + strings.Join(open, ", ")
+	}
+	return h.Section(g.If(c.Today, h.Class("today")),
+		h.H2(h.A(h.Href(c.Path), g.Text(c.Title))),
+		h.P(h.Class("hint"), g.Text(text), g.If(len(c.Items) == 0, g.Text("; nothing is booked"))),
+		h.Ol(h.Class("lanes-"+strconv.Itoa(c.Lanes)), shades, g.Map(c.Items, p.item)),
+	)
+}
+
+func (p *agendaPage) item(i agendaItem) g.Node {
+	class := i.Kind + " " + p.place(i.From, i.To)
+	if i.Lane > 0 {
+		class += " lane-" + strconv.Itoa(i.Lane)
+	}
+	span := clock(i.From) + "–" + clock(i.To)
+	if i.Booking == nil {
+		return h.Li(h.Class(class), h.Span(h.Class("when"), g.Text(span)), g.Text(" "+i.Text))
+	}
+	b := i.Booking
+	class += " " + statusClass(b.Status)
+	if i.Overlaps {
+		class += " overlaps"
+	}
+	about := serviceName(*b)
+	if p.Of == domain.LocationResource {
+		about += " with " + b.Agent.FullName
+	}
+	if b.Status != "approved" {
+		about += ", " + statusText(b.Status)
+	}
+	if i.Overlaps {
+		about += ", overlaps"
+	}
+	return h.Li(h.Class(class), h.A(h.Href(bookingPath(b.ID)), h.Title(span+" "+customerName(*b)+", "+about),
+		h.Time(h.Class("when"), h.DateTime(i.Begins.UTC().Format(time.RFC3339)), h.Title(i.Begins.UTC().Format("15:04")+" UTC"), g.Text(span)), g.Text(" "),
+		h.Strong(g.Text(customerName(*b))), g.Text(" "), h.Span(g.Text(about)),
+	))
+}

@@ -1,0 +1,157 @@
+package console
+
+import (
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
+)
+
+func bookingPath(id int64) string { return bookingsPath + "/" + strconv.FormatInt(id, 10) }
+
+func (l *bookingList) view() g.Node {
+	parts := []filter{{Text: "Upcoming", Path: upcomingBookings}, {Text: "Past", Path: pastBookings}, {Text: "Cancelled", Path: cancelledBookings}, {Text: "All", Path: allBookings}}
+	for i := range parts {
+		parts[i].Here = parts[i].Path == l.when
+		parts[i].Path = l.path("when", parts[i].Path)
+	}
+	list := h.P(g.Text("There are no such bookings."))
+	if len(l.found.Records) > 0 {
+		list = dataTable([]string{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(l.found.Records, func(b records.Booking) g.Node { return bookingRow(l.site, b) }))
+	}
+	return g.Group{
+		bookingViews(bookingListPath, l.site.Zone),
+		l.form(),
+		filterList("Parts of the list", parts),
+		list,
+		l.pages(),
+	}
+}
+
+// path returns the address of the list with another value of a parameter.
+func (l *bookingList) path(name, value string) string {
+	values := maps.Clone(l.values)
+	values.Set(name, value)
+	return bookingListPath + "?" + values.Encode()
+}
+
+func (l *bookingList) form() g.Node {
+	field := func(name, label string, control g.Node) g.Node {
+		return h.Div(h.Label(h.For(name), g.Text(label)), control)
+	}
+	statuses := g.Map(l.statuses, func(status string) g.Node {
+		return h.Option(h.Value(status), g.If(l.values.Get("status") == status, h.Selected()), g.Text(statusText(status)))
+	})
+	choices := func(name, label string, resource domain.Resource) g.Node {
+		return field(name, label, h.Select(h.ID(name), h.Name(name), h.Option(h.Value(""), g.Text("any")), g.Map(l.labels[resource], func(c slots.Choice) g.Node {
+			id := strconv.FormatInt(c.ID, 10)
+			return h.Option(h.Value(id), g.If(l.values.Get(name) == id, h.Selected()), g.Text(c.Name))
+		})))
+	}
+	date := func(name, label string) g.Node {
+		return field(name, label, h.Input(h.ID(name), h.Name(name), h.Type("date"), h.Value(l.values.Get(name))))
+	}
+	return h.Form(h.Class("conditions"), h.Method("get"), h.Action(bookingListPath), h.Role("search"),
+		hidden("when", l.when), g.If(l.values.Has("customer"), hidden("customer", l.values.Get("customer"))),
+		field("q", "Search", h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.values.Get("q")), h.Placeholder("name, e-mail, code or id"))),
+		field("status", "Status", h.Select(h.ID("status"), h.Name("status"), h.Option(h.Value(""), g.Text("any")), statuses)),
+		choices("agent", "Agent", domain.AgentResource),
+		choices("service", "Service", domain.ServiceResource),
+		choices("location", "Location", domain.LocationResource),
+		date("from", "From"),
+		date("to", "To"),
+		h.Div(h.Class("actions"), h.Button(h.Class("main"), g.Text("Search")), h.A(h.Class("button quiet"), h.Href(bookingListPath), g.Text("Clear"))),
+	)
+}
+
+// pages says which part of the list is shown, and leads to the others.
+func (l *bookingList) pages() g.Node {
+	p := l.found
+	if len(p.Records) == 0 && p.Page == 1 {
+		return nil
+	}
+	first := (p.Page-1)*p.PerPage + 1
+	text := "No more bookings"
+	if len(p.Records) > 0 {
+		text = strconv.FormatInt(first, 10) + "–" + strconv.FormatInt(first+int64(len(p.Records))-1, 10) + " of " + strconv.FormatInt(p.Total, 10)
+	}
+	to := func(page int64) string { return l.path("page", strconv.FormatInt(page, 10)) }
+	return h.Nav(h.Class("toolbar pages"), h.Aria("label", "Pages of the list"),
+		h.Span(g.Text(text)),
+		g.If(p.Page > 1, button(to(p.Page-1), g.Text("Previous"))),
+		g.If(p.More, button(to(p.Page+1), g.Text("Next"))),
+	)
+}
+
+func bookingRow(s *session.Session, b records.Booking) g.Node {
+	return dataRow(
+		g.Group{h.A(h.Class("name"), h.Href(bookingPath(b.ID)), g.Text(customerName(b))), h.Span(h.Class("hint"), h.Code(g.Text(b.Code)))},
+		cell("Time", bookingTime(s, b)),
+		cell("Service", g.Text(serviceName(b))),
+		cell("Agent", g.Group{g.Text(b.Agent.FullName), g.If(b.Location.Name != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(b.Location.Name))})}),
+		cell("Status", statusView(b.Status)),
+	)
+}
+
+// bookingTime shows when a booking takes place, with UTC in a tooltip.
+func bookingTime(s *session.Session, b records.Booking) g.Node {
+	begins, ok := records.Start(s, b)
+	if !ok {
+		return g.Text("unknown")
+	}
+	text := begins.Format("Mon 2 Jan 2006, 15:04")
+	if ends, ok := records.End(s, b); ok {
+		text += "–" + ends.Format("15:04")
+	}
+	return siteTime(begins, text)
+}
+
+// siteTime shows an instant by a text in the site's zone, with UTC in a tooltip.
+func siteTime(at time.Time, text string) g.Node {
+	return h.Time(h.DateTime(at.UTC().Format(time.RFC3339)), h.Title(at.UTC().Format("2006-01-02 15:04")+" UTC"), g.Text(text))
+}
+
+// customerName is the name of a booking's customer, or what else is known of them.
+func customerName(b records.Booking) string {
+	name := strings.TrimSpace(b.Customer.FirstName + " " + b.Customer.LastName)
+	switch {
+	case name != "":
+		return name
+	case b.Customer.Email != "":
+		return b.Customer.Email
+	default:
+		return "Customer " + strconv.FormatInt(b.Customer.ID, 10)
+	}
+}
+
+func serviceName(b records.Booking) string {
+	if b.Service == nil {
+		return "a deleted service"
+	}
+	return b.Service.Name
+}
+
+// statusText is a status in words.
+func statusText(status string) string { return strings.ReplaceAll(status, "_", " ") }
+
+// statusClass is the class of a status, which has its colour.
+func statusClass(status string) string {
+	switch status {
+	case records.StatusApproved, records.StatusPending, records.StatusCancelled:
+		return status
+	default:
+		return "past"
+	}
+}
+
+func statusView(status string) g.Node {
+	return h.Span(h.Class("status "+statusClass(status)), g.Text(statusText(status)))
+}
