@@ -227,20 +227,29 @@ var (
 	ErrWeakKey = fmt.Errorf("%w: it can be guessed", ErrBadKey)
 )
 
+// CheckSecret returns [ErrBadKey] with the reason if a text cannot be a key.
+func CheckSecret(secret string) error {
+	switch {
+	case secret == "":
+		return fmt.Errorf("%w: it is empty", ErrBadKey)
+	case len(secret) > maxSecret:
+		return fmt.Errorf("%w: longer than %d characters", ErrBadKey, maxSecret)
+	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("%w: it has spaces or characters that no header may carry", ErrBadKey)
+	case failsChecksum(secret):
+		return fmt.Errorf("%w: it looks like a key made here, with a character wrong", ErrBadKey)
+	}
+	return nil
+}
+
 // Import stores a key that another program issued, so that its clients can keep it. A weak key, which can
 // be guessed, is imported only if allowed. Importing a stored key again is an ErrBadKey. Unless the kind is
 // given, the key's form determines it.
 func (s *Store) Import(ctx context.Context, secret string, n NewKey, weak bool) (Key, error) {
-	switch {
-	case secret == "":
-		return Key{}, fmt.Errorf("%w: it is empty", ErrBadKey)
-	case len(secret) > maxSecret:
-		return Key{}, fmt.Errorf("%w: longer than %d characters", ErrBadKey, maxSecret)
-	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return Key{}, fmt.Errorf("%w: it has spaces or characters that no header may carry", ErrBadKey)
-	case failsChecksum(secret):
-		return Key{}, fmt.Errorf("%w: it looks like a key made here, with a character wrong", ErrBadKey)
-	case WeakSecret(secret) && !weak:
+	if err := CheckSecret(secret); err != nil {
+		return Key{}, err
+	}
+	if WeakSecret(secret) && !weak {
 		return Key{}, fmt.Errorf("%w, because it %s", ErrWeakKey, weakness(secret))
 	}
 	if n.Kind == "" {

@@ -28,7 +28,7 @@ tables of anything else, such as a real WordPress, is refused.`, cobra.MinimumNA
 	command.Flags().BoolVar(&force, "force", false, "replace the tables of the site even if there are others, which stay")
 	command.RunE = func(command *cobra.Command, args []string) error {
 		s.files = args[1:]
-		loaded, err := s.read(now)
+		loaded, err := s.read(command.Context(), now)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ Bookside's own tables. The same fixtures with the same clock give the same SQL.`
 		if date != "" {
 			s.now = date + " 08:00"
 		}
-		dumped, err := s.read(now)
+		dumped, err := s.read(command.Context(), now)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func fixtureFiles(now domain.Clock) *cobra.Command {
 	s.bindNow(check)
 	check.RunE = func(command *cobra.Command, args []string) error {
 		s.files = args
-		read, err := s.read(now)
+		read, err := s.read(command.Context(), now)
 		if err == nil {
 			_, err = fmt.Fprintln(command.OutOrStdout(), "no mistakes; it is", read.clock.now().Format("Monday, 2006-01-02 15:04"), "at the site")
 		}

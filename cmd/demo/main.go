@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
 // program is what the program is called: demo from a clone, bookside-demo in a release.
@@ -26,8 +28,21 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	if err := run(ctx, os.Args[1:], time.Now, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, program+":", err)
+		fmt.Fprintln(os.Stderr, complaint(err))
 		os.Exit(1)
+	}
+}
+
+// complaint returns an error as it is printed: mistakes in fixtures begin with their places, as editors expect.
+func complaint(err error) string {
+	var mistakes sitefile.Errors
+	switch {
+	case errors.As(err, &mistakes):
+		return mistakes.Error()
+	case errors.Is(err, context.Canceled):
+		return program + ": stopped"
+	default:
+		return program + ": " + err.Error()
 	}
 }
 

@@ -70,7 +70,7 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 			stop()
 		}()
 	}
-	loaded, err := o.read(now)
+	loaded, err := o.read(ctx, now)
 	if err != nil {
 		return err
 	}

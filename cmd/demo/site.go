@@ -42,14 +42,8 @@ type site struct {
 }
 
 // read returns the site. If its clock is given, time passes from there on.
-func (s source) read(now domain.Clock) (site, error) {
-	var described *sitefile.Site
-	var err error
-	if len(s.files) > 0 {
-		described, err = sitefile.Read(s.files...)
-	} else {
-		described, err = sitefile.Parse("small", []byte("site: {timezone: Europe/Berlin}"))
-	}
+func (s source) read(ctx context.Context, now domain.Clock) (site, error) {
+	described, err := s.describe(ctx)
 	if err != nil {
 		return site{}, err
 	}
@@ -59,7 +53,7 @@ func (s source) read(now domain.Clock) (site, error) {
 		}
 	}
 	content, err := described.Build(now())
-	if err != nil {
+	if err := checkOwn(described, err); err != nil {
 		return site{}, err
 	}
 	read := site{Site: fixtures.Fixture(content), clock: newClock(now, content.Now, described.Now.Text != ""), keys: content.Keys, webhooks: content.Webhooks}
@@ -67,6 +61,52 @@ func (s source) read(now domain.Clock) (site, error) {
 		read.Site = fixtures.Small(content.Now)
 	}
 	return read, nil
+}
+
+// describe reads the fixtures. A pipe that ends late does not outlast the context.
+func (s source) describe(ctx context.Context) (*sitefile.Site, error) {
+	if len(s.files) == 0 {
+		return sitefile.Parse("small", []byte("site: {timezone: Europe/Berlin}"))
+	}
+	var described *sitefile.Site
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		described, err = sitefile.Read(s.files...)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return described, err
+	case <-ctx.Done():
+		return nil, ctx.Err() //nolint:wrapcheck // main says what it means
+	}
+}
+
+// checkOwn adds the mistakes in what Bookside itself stores to those of the rest, if any.
+func checkOwn(described *sitefile.Site, rest error) error {
+	var mistakes sitefile.Errors
+	mistakes.Join(sitefile.Place{}, rest)
+	for _, key := range described.Keys {
+		if key.Gives("key") {
+			mistakes.Join(key.At("key"), keys.CheckSecret(key.Secret))
+		}
+		_, err := keys.ParsePermissions(permissionsOf(key))
+		mistakes.Join(key.At("permissions"), err)
+	}
+	for _, hook := range described.Webhooks {
+		_, err := webhooks.ParseEvents(eventsOf(hook))
+		mistakes.Join(hook.At("events"), err)
+	}
+	return mistakes.Err()
+}
+
+func permissionsOf(key sitefile.Key) string {
+	return cmp.Or(strings.Join(key.Permissions, ","), "read,write")
+}
+
+func eventsOf(hook sitefile.Webhook) string {
+	return cmp.Or(strings.Join(hook.Events, ","), webhooks.AllEvents)
 }
 
 // store loads the site into a database, with Bookside's own tables, keys and webhooks.
@@ -93,7 +133,7 @@ func (s site) store(ctx context.Context, c settings.Config, force bool) (err err
 	}
 	store := keys.NewStore(db, s.clock.now, rand.Reader)
 	for _, key := range s.keys {
-		permissions, err := keys.ParsePermissions(cmp.Or(strings.Join(key.Permissions, ","), "read,write"))
+		permissions, err := keys.ParsePermissions(permissionsOf(key))
 		if err != nil {
 			return fmt.Errorf("%s: %w", key.Place, err)
 		}
@@ -103,7 +143,7 @@ func (s site) store(ctx context.Context, c settings.Config, force bool) (err err
 	}
 	hooks := webhooks.NewStore(db, s.clock.now, mathrand.NewChaCha8([32]byte{}), webhooks.Vault{}, journal.New(db, s.clock.now)) // the same secrets each time
 	for i, hook := range s.webhooks {
-		events, err := webhooks.ParseEvents(cmp.Or(strings.Join(hook.Events, ","), webhooks.AllEvents))
+		events, err := webhooks.ParseEvents(eventsOf(hook))
 		if err != nil {
 			return fmt.Errorf("%s: %w", hook.Place, err)
 		}
