@@ -13,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/middleware"
@@ -43,6 +44,7 @@ type Options struct {
 	RateLimit           ratelimit.Options
 	Metrics             *monitor.Metrics   // nil for none
 	Figures             *daystats.Recorder // nil for none
+	Requests            *requestlog.Log    // nil for none
 	// Stopping is closed when the server is about to stop, to end requests that wait for changes; nil for
 	// never.
 	Stopping <-chan struct{}
@@ -65,6 +67,7 @@ type api struct {
 	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
 	endpoints map[string]endpoint
+	plain     map[*route]map[string]bool // see plainParameters
 }
 
 // endpoint is a route with the function that handles its requests once they are authenticated, permitted
@@ -87,6 +90,7 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 	openapi.AddPages(e, options.BasePaths, now, a.described)
 	for i := range routes {
 		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
+		a.plain[&routes[i]] = plainParameters(routes[i].operation.query)
 	}
 	index := wordpress.Index{Describe: a.described, Fingerprint: platform.Fingerprint, Proxies: options.TrustedProxies}
 	for _, base := range options.BasePaths {
@@ -118,7 +122,7 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 		reads:     newSharedReads(),
 		metrics:   metrics,
 
-		endpoints: map[string]endpoint{},
+		endpoints: map[string]endpoint{}, plain: map[*route]map[string]bool{},
 	}
 }
 

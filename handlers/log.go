@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -15,13 +16,13 @@ import (
 // validTraceparent matches a position in a trace (W3C Trace Context).
 var validTraceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// logRequest logs one line per request, without keys, URLs or personal data. It turns errors into
+// logRequest logs one line per request, without keys, URLs or personal data, and keeps it for the console. It turns errors into
 // responses, so that the line has the status that was sent.
 func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := a.now()
 		ctx, usage := wpdb.WithUsage(c.Request().Context())
-		c.SetRequest(c.Request().WithContext(ctx))
+		c.SetRequest(c.Request().WithContext(journal.ForRequest(ctx, middleware.RequestID(c))))
 		c.Response().Before(func() {
 			timing := fmt.Sprintf("db;dur=%g, wait;dur=%g, total;dur=%g", milliseconds(usage.Busy()), milliseconds(usage.Waited()), milliseconds(a.now().Sub(start)))
 			if asked := usage.Asked(); asked > 0 {
@@ -32,6 +33,7 @@ func (a *api) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
+		a.keep(c, start, usage)
 		level := slog.LevelInfo
 		if !a.log.Enabled(ctx, level) {
 			return nil

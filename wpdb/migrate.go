@@ -67,6 +67,7 @@ var ownTables = map[Table]string{
 		old_location_id BIGINT UNSIGNED NULL,
 		old_customer_id BIGINT UNSIGNED NULL,
 		belonged MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
+		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		PRIMARY KEY (id),
 		KEY record (resource, resource_id)
 	)`,
@@ -96,7 +97,7 @@ var ownTables = map[Table]string{
 	)`,
 	// The journal. Entries of bookings have the agent, service, location and customer, for filters; those
 	// of moved bookings have the old ones too. Deleted customers, orders, payments and invoices have those
-	// of their bookings in belonged.
+	// of their bookings in belonged. Those of requests to the API have the id of the request.
 	Changes: `(
 		number BIGINT UNSIGNED NOT NULL,
 		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -116,8 +117,10 @@ var ownTables = map[Table]string{
 		old_location_id BIGINT UNSIGNED NULL,
 		old_customer_id BIGINT UNSIGNED NULL,
 		belonged MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
+		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		PRIMARY KEY (number),
-		KEY record (resource, resource_id, number)
+		KEY record (resource, resource_id, number),
+		KEY request (request_id, number)
 	)`,
 	// Binary, so that keys compare with the site's in any collation.
 	CustomerFields: `(
@@ -256,6 +259,28 @@ var ownTables = map[Table]string{
 		calendar MEDIUMTEXT NULL,
 		PRIMARY KEY (id),
 		KEY due (status, due_at)
+	)`,
+	// The latest requests to the API, see adapter/requestlog. An entry about requests without a valid key
+	// stands for all of a minute; refused is their number, and 0 in other entries.
+	Requests: `(
+		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
+		at DATETIME(3) NOT NULL,
+		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		key_id BIGINT UNSIGNED NOT NULL,
+		user_id BIGINT UNSIGNED NOT NULL,
+		method VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		route VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		record_id BIGINT UNSIGNED NOT NULL,
+		tool VARCHAR(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		status SMALLINT UNSIGNED NOT NULL,
+		code VARCHAR(60) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+		took_us INT UNSIGNED NOT NULL,
+		statements INT UNSIGNED NOT NULL,
+		query VARCHAR(1000) NOT NULL,
+		fields VARCHAR(2000) NOT NULL,
+		ignored VARCHAR(500) NOT NULL,
+		refused INT UNSIGNED NOT NULL,
+		PRIMARY KEY (id)
 	)`,
 	// The secret with which the server and WordPress sign their requests to each other, see adapter/signed.
 	// Whichever needs it first creates the row.

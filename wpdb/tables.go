@@ -85,6 +85,7 @@ const (
 	KeyRecords        Table = "bookside_key_records"
 	Locks             Table = "bookside_locks"
 	Outbox            Table = "bookside_outbox"
+	Requests          Table = "bookside_requests"
 	Secrets           Table = "bookside_secrets"
 	Webhooks          Table = "bookside_webhooks"
 	WebhookDeliveries Table = "bookside_webhook_deliveries"

@@ -87,8 +87,10 @@ type Entry struct {
 	Kind     Kind
 	Origin   Origin
 	ActorID  int64 // a key or a WordPress user, depending on the origin; 0 if unknown
-	At       time.Time
-	Booking  *BookingFacts // for bookings; nil for others, or if nothing is known
+	// RequestID is the id of the request to the API that made the change; "" for others.
+	RequestID string
+	At        time.Time
+	Booking   *BookingFacts // for bookings; nil for others, or if nothing is known
 	// Left is set in the entry that Within returns to readers who no longer cover a booking.
 	Left bool
 	// Belonged are the assignments of the bookings of a deleted customer, order, payment or invoice; nil if

@@ -42,7 +42,7 @@ func (s *numbering) follow(ctx context.Context) error {
 	for _, order := range changed {
 		m := orders[order]
 		for _, id := range bookings[order] {
-			s.followed = append(s.followed, pendingChange{record: record{Bookings, id}, kind: Updated, origin: m.origin, actor: m.actor, at: m.at})
+			s.followed = append(s.followed, pendingChange{record: record{Bookings, id}, kind: Updated, origin: m.origin, actor: m.actor, at: m.at, request: m.request})
 			ids = append(ids, id)
 		}
 	}

@@ -71,7 +71,7 @@ func (h *history) find(r record) (e Entry, ok bool) {
 
 // entry returns the entry for the next change of the record.
 func (h *history) entry(m pendingChange) Entry {
-	e := Entry{Resource: m.resource, ID: m.record.id, Kind: m.kind, Origin: m.origin, ActorID: m.actor}
+	e := Entry{Resource: m.resource, ID: m.record.id, Kind: m.kind, Origin: m.origin, ActorID: m.actor, RequestID: m.request}
 	h.kind, h.origin, h.live = m.kind, m.origin, m.kind != Deleted
 	if m.resource != Bookings {
 		if m.kind == Deleted {

@@ -27,6 +27,7 @@ import (
 //	actor_id     the id of the WordPress user, or NULL
 //	status       of a booking: its new status, or NULL if it did not change or is not known
 //	at           the time in UTC
+//	request_id   the id of the request to the API, or empty
 //
 // and of a booking, to what it belongs, so that those who follow only some bookings learn
 // that one came or left:
@@ -53,6 +54,14 @@ import (
 //     found. If a row for it arrives after that, it is dropped.
 //   - Rows with another resource or kind are dropped.
 
+// requestKey is the key of a request's id in its context.
+type requestKey struct{}
+
+// ForRequest returns a context under which Enter notes the id of a request to the API.
+func ForRequest(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestKey{}, id)
+}
+
 // Enter puts changes into the inbox, in the transaction tx that makes them. actor is the
 // id of the API key or, if a WordPress user asked, theirs; 0 if there is none.
 func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, origin Origin, actor int64, changes []Change) error {
@@ -60,11 +69,12 @@ func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, origin Origin, actor
 		return nil
 	}
 	stmt := sq.Insert(tx.Name(wpdb.ChangeInbox)).Columns("resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged")
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged", "request_id")
 	at := domain.Stamp(now)
+	request, _ := ctx.Value(requestKey{}).(string)
 	for _, c := range changes {
 		values := []any{string(c.Resource), c.ID, string(c.Kind), string(origin), wpdb.NullIfZero(actor), wpdb.NullIfZero(c.Status), at}
-		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), wpdb.NullIfZero(c.Belonged.text()))...)
+		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), wpdb.NullIfZero(c.Belonged.text()), request)...)
 	}
 	_, err := wpdb.Exec(ctx, tx, "enter changes", stmt)
 	return err

@@ -114,9 +114,16 @@ func (j *Journal) Of(ctx context.Context, records map[Resource][]int64, limit ui
 	return wpdb.All(ctx, j.db, "read changes of records", j.selectEntries().Where(which).OrderBy("number DESC").Limit(limit), scanEntry)
 }
 
+// OfRequest returns at most limit changes that a request to the API made at a time, ordered by number.
+// Clients may give several requests one id, so those of others are told apart by the time. It uses the index request.
+func (j *Journal) OfRequest(ctx context.Context, id string, from, to time.Time, limit uint64) ([]Entry, error) {
+	which := sq.And{sq.Eq{"request_id": id}, sq.GtOrEq{"at": domain.Stamp(from)}, sq.LtOrEq{"at": domain.Stamp(to)}}
+	return wpdb.All(ctx, j.db, "read changes of a request", j.selectEntries().Where(which).OrderBy("number").Limit(limit), scanEntry)
+}
+
 func (j *Journal) selectEntries() sq.SelectBuilder {
 	return sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged").From(j.db.Name(wpdb.Changes))
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged", "request_id").From(j.db.Name(wpdb.Changes))
 }
 
 // End returns the place after the last entry. If the journal has no position yet, it creates one: a cursor
@@ -164,7 +171,7 @@ func scanEntry(row wpdb.Scanner) (e Entry, err error) {
 	var facts BookingFacts
 	var before Assignment
 	columns := []any{&e.Number, &e.Resource, &e.ID, &e.Kind, &e.Origin, wpdb.OrZero(&e.ActorID), &at, wpdb.OrZero(&facts.OldStatus), wpdb.OrZero(&facts.NewStatus)}
-	if err := row.Scan(append(append(append(columns, facts.scanned()...), before.scanned()...), wpdb.OrZero(&told))...); err != nil {
+	if err := row.Scan(append(append(append(columns, facts.scanned()...), before.scanned()...), wpdb.OrZero(&told), &e.RequestID)...); err != nil {
 		return e, err
 	}
 	facts.Before, e.Belonged = before.orNil(), belonged(told)

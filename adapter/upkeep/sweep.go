@@ -17,12 +17,13 @@ import (
 	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/queue"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // Sweeper deletes rows of our own tables that are no longer needed: stored responses to requests with an
-// Idempotency-Key, holds, mails, the log of webhooks, figures, and records of what keys created that no
+// Idempotency-Key, holds, mails, the log of webhooks, figures, requests, and records of what keys created that no
 // longer exists. They may contain personal data, so their deletion must not depend on the next request or
 // mail. Any number of processes may sweep one database.
 type Sweeper struct {
@@ -67,7 +68,8 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	}
 	old = append(old, webhooks.Old(s.db, s.now())...)
 	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: bookings.ExpiredHolds(s.db, s.now())},
-		webhooks.OldRows{Table: wpdb.Figures, Which: daystats.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: daystats.Excess(s.db)})
+		webhooks.OldRows{Table: wpdb.Figures, Which: daystats.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: daystats.Excess(s.db)},
+		webhooks.OldRows{Table: wpdb.Requests, Which: requestlog.Old(s.db, s.now())})
 	return s.deleteAll(ctx, old)
 }
 

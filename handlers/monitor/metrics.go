@@ -36,6 +36,7 @@ type Metrics struct {
 	dropped   prometheus.Counter
 	Tools     *prometheus.CounterVec
 	Aborted   prometheus.Counter
+	Unlogged  prometheus.Counter
 	Exports   prometheus.Gauge
 	overlaps  overlapMetrics
 	keys      keyLabels
@@ -84,6 +85,7 @@ func NewMetrics(build Build) *Metrics {
 	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed to free memory for others.")
 	m.Tools = m.counters("mcp_calls_total", "Calls of tools by AI agents at /mcp, by tool and outcome: ok, or error.", "tool", "outcome")
 	m.Aborted = m.counter("responses_aborted_total", "Responses that broke off after they had begun, because of an error or because the client did not read on.")
+	m.Unlogged = m.counter("requests_unlogged_total", "Requests that the console does not show because the database was too slow to store them.")
 	m.Exports = m.gauge("exports_in_flight", "Exports being sent.")
 	m.overlaps = overlapMetrics{
 		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent or asset, at the last check."),

@@ -23,6 +23,7 @@ import (
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/signed"
 	"github.com/bookside/bookside/adapter/webhooks"
@@ -127,8 +128,12 @@ func (s *Server) serveSite(ctx context.Context, api *apiServer) (again *reopenin
 	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
 		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
 	}
-	defer s.startWork(ctx, db, platform, recorder)()
-	return s.serveAPI(ctx, api, db, platform, recorder)
+	var requests *requestlog.Log
+	if s.Config.Requests.Keep > 0 {
+		requests = requestlog.New(db, s.Now, s.Log, s.Config.Requests.Keep)
+	}
+	defer s.startWork(ctx, db, platform, recorder, requests)()
+	return s.serveAPI(ctx, api, db, platform, recorder, requests)
 }
 
 // collectLess makes the garbage collector run less often, unless GOGC is set: the
@@ -188,7 +193,7 @@ func (s *Server) startAPI(ctx context.Context) (*apiServer, error) {
 }
 
 // serveAPI serves until ctx ends or the site has to be opened again, and then lets running requests finish.
-func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (again *reopening, err error) {
+func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder, requests *requestlog.Log) (again *reopening, err error) {
 	options := api.options
 	shared, closeShared, err := s.sharedCounts(ctx, db)
 	if err != nil {
@@ -196,7 +201,7 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	}
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
-	options.Figures = recorder
+	options.Figures, options.Requests = recorder, requests
 	store := keys.NewStore(db, s.Now, rand.Reader)
 	stopping := make(chan struct{})
 	options.Stopping = stopping

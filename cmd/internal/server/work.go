@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/notify"
+	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/upkeep"
@@ -20,7 +21,7 @@ import (
 
 // startWork starts the background work. It runs until ctx ends or stop is called;
 // stop waits for work in progress.
-func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder) (stop func()) {
+func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder, requests *requestlog.Log) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { every(ctx, schemaAge, db.ForgetSchema) })
@@ -32,6 +33,9 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 	work.Go(func() { platform.Events.Run(ctx) })
 	work.Go(func() { s.wakeCompanion(ctx, platform) })
 	work.Go(func() { notify.RunLeft(ctx, platform, s.Log) })
+	if requests != nil {
+		work.Go(func() { requests.Run(ctx) })
+	}
 	if platform.Outbox != nil {
 		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
 	}

@@ -57,6 +57,9 @@ type Config struct {
 		Keep     time.Duration
 		Waiting  int
 	}
+	Requests struct {
+		Keep int // 0 for none
+	}
 	Auth struct {
 		QueryParameter      string
 		FailedKeysPerMinute int

@@ -238,6 +238,10 @@ var All = []Setting{
 	newSetting("changes.max_waiting", func(c *Config) *int { return &c.Changes.Waiting }, 1000,
 		"requests to /changes that may wait at the same time; others get 503", atLeastNumber(1, "write a number of at least 1, such as 1000")),
 
+	newSetting("requests.keep", func(c *Config) *int { return &c.Requests.Keep }, 10_000,
+		"requests to the API that the console shows, for at most 7 days; 0 to keep none",
+		between(0, 100_000, "write a number up to 100000, such as 10000, or 0 to keep none")),
+
 	newSetting("auth.query_parameter", func(c *Config) *string { return &c.Auth.QueryParameter }, "api_key",
 		"query parameter that may contain the API key; empty to disable it",
 		must(emptyOr(queryParameter.MatchString), "write only letters, digits, _ and -, such as api_key, or leave it empty to disable it")),

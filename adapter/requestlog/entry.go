@@ -1,0 +1,94 @@
+package requestlog
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Entry is a request to the API, or all requests of a minute that had no valid key.
+type Entry struct {
+	ID        int64 // of the entry
+	At        time.Time
+	RequestID string
+	KeyID     int64  // 0 for none
+	UserID    int64  // of the WordPress user for whom WordPress asked; 0 for none
+	Method    string // such as GET
+	Route     string // below the base path, such as /bookings/:id; NoRoute if there is none
+	RecordID  int64  // the id in the path; 0 for none
+	Tool      string // for AI agents, of a request to /mcp
+	Status    int
+	Code      string // of the error; "" for none
+	Took      time.Duration
+	// Statements is the number of statements that were sent to the database.
+	Statements int64
+	Query      string            // masked
+	Fields     map[string]string // why fields or parameters were refused, by name
+	Ignored    []string          // parameters that nothing reads
+	// Refused is the number of requests without a valid key that the entry, the first of them, stands for;
+	// 0 for a request with a key.
+	Refused int64
+}
+
+// NoRoute is the route of requests to paths that the API does not have.
+const NoRoute = "none"
+
+// Path returns the path of the request below the base path, without other parameters than an id.
+func (e Entry) Path() string {
+	if e.RecordID == 0 {
+		return e.Route
+	}
+	return strings.Replace(e.Route, ":id", fmt.Sprint(e.RecordID), 1)
+}
+
+// The sizes of the columns, in bytes.
+const (
+	requestIDSize = 128
+	methodSize    = 10
+	routeSize     = 100
+	toolSize      = 40
+	codeSize      = 60
+	querySize     = 1000
+	fieldsSize    = 2000
+	ignoredSize   = 500
+)
+
+// cut shortens a text to a size in bytes, with … in place of what is missing.
+func cut(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	end := size - len("…")
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// encodeFields writes as many fields as fit into the column, in the order of their names.
+func encodeFields(fields map[string]string) string {
+	text := ""
+	kept := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		kept[name] = cut(fields[name], 300)
+		longer, err := json.Marshal(kept)
+		if err != nil || len(longer) > fieldsSize {
+			break
+		}
+		text = string(longer)
+	}
+	return text
+}
+
+// decodeFields reads the output of encodeFields. It returns nil if that cannot be read: an old entry is not
+// worth an error.
+func decodeFields(text string) (fields map[string]string) {
+	if text == "" || json.Unmarshal([]byte(text), &fields) != nil {
+		return nil
+	}
+	return fields
+}

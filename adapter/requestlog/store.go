@@ -1,0 +1,174 @@
+package requestlog
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	sq "github.com/Masterminds/squirrel"
+
+	"github.com/bookside/bookside/wpdb"
+)
+
+// columns are the columns of the table except its id.
+var columns = []string{
+	"at", "request_id", "key_id", "user_id", "method", "route", "record_id", "tool",
+	"status", "code", "took_us", "statements", "query", "fields", "ignored", "refused",
+}
+
+// stamp is the layout of a time in the table.
+const stamp = "2006-01-02 15:04:05.000"
+
+// store writes entries.
+func (l *Log) store(ctx context.Context, entries []Entry) error {
+	stmt := sq.Insert(l.db.Name(wpdb.Requests)).Columns(columns...)
+	for i := range entries {
+		e := &entries[i]
+		stmt = stmt.Values(e.At.UTC().Format(stamp), cut(e.RequestID, requestIDSize), e.KeyID, e.UserID, cut(e.Method, methodSize), cut(e.Route, routeSize), e.RecordID, cut(e.Tool, toolSize),
+			e.Status, cut(e.Code, codeSize), min(max(e.Took.Microseconds(), 0), math.MaxUint32), e.Statements, cut(e.Query, querySize), encodeFields(e.Fields), cut(strings.Join(e.Ignored, ", "), ignoredSize), e.Refused)
+	}
+	_, err := l.db.Change(ctx, "write requests", stmt)
+	return err
+}
+
+// trimSize limits how many entries one statement deletes.
+const trimSize = 5000
+
+// trim deletes the oldest entries beyond those kept. Entries about requests without a valid key are counted
+// separately: a tenth as many.
+func (l *Log) trim(ctx context.Context) error {
+	for _, part := range []struct {
+		which sq.Sqlizer
+		keep  int
+	}{{sq.Eq{"refused": 0}, l.keep}, {sq.Gt{"refused": 0}, l.keep / 10}} {
+		oldest := sq.Select("id").From(l.db.Name(wpdb.Requests)).Where(part.which).OrderBy("id DESC").Offset(uint64(part.keep)).Limit(1)
+		last, found, err := wpdb.One(ctx, l.db, "find old requests", oldest, wpdb.Value[int64])
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		stmt := sq.Delete(l.db.Name(wpdb.Requests)).Where(part.which).Where(sq.LtOrEq{"id": last}).OrderBy("id").Limit(trimSize)
+		if _, err := l.db.Change(ctx, "delete old requests", stmt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Kept is how long entries are kept at most.
+const Kept = 7 * 24 * time.Hour
+
+// Old selects the ids of entries that are too old. It reads the whole table, which is small.
+func Old(db *wpdb.DB, now time.Time) sq.SelectBuilder {
+	return sq.Select("id").From(db.Name(wpdb.Requests)).Where(sq.Lt{"at": now.Add(-Kept).UTC().Format(stamp)}).OrderBy("id")
+}
+
+// Filter selects entries. Its zero value selects all.
+type Filter struct {
+	KeyID     int64
+	Status    int    // one digit stands for all that begin with it
+	Route     string // with its method, such as GET /bookings/:id
+	RequestID string
+	// Resource and RecordID select the requests whose path names a record, such as bookings and 17, and
+	// those that changed it.
+	Resource string
+	RecordID int64
+	Before   int64 // the id of an entry; 0 for the newest entries
+}
+
+// maxChanging limits how many requests are found by their changes of one record.
+const maxChanging = 500
+
+// List returns the newest entries that match a filter, the newest first. It examines the whole table, whose
+// size is limited.
+func List(ctx context.Context, db *wpdb.DB, f Filter, limit uint64) ([]Entry, error) {
+	which := sq.And{}
+	if f.Before > 0 {
+		which = append(which, sq.Lt{"id": f.Before})
+	}
+	if f.KeyID > 0 {
+		which = append(which, sq.Eq{"key_id": f.KeyID})
+	}
+	switch {
+	case f.Status >= 1 && f.Status <= 9:
+		which = append(which, sq.GtOrEq{"status": f.Status * 100}, sq.Lt{"status": (f.Status + 1) * 100})
+	case f.Status > 0:
+		which = append(which, sq.Eq{"status": f.Status})
+	}
+	if method, route, ok := strings.Cut(f.Route, " "); ok {
+		which = append(which, sq.Eq{"method": method, "route": route})
+	}
+	if f.RequestID != "" {
+		which = append(which, sq.Eq{"request_id": f.RequestID})
+	}
+	if f.Resource != "" {
+		changing, err := changing(ctx, db, f.Resource, f.RecordID)
+		if err != nil {
+			return nil, err
+		}
+		record := "/" + f.Resource + "/:id"
+		which = append(which, sq.Or{
+			sq.And{sq.Eq{"record_id": f.RecordID}, sq.Or{sq.Eq{"route": record}, sq.Like{"route": record + "/%"}}},
+			sq.And{sq.Eq{"request_id": changing}, sq.NotEq{"method": "GET"}}, // clients may give several requests one id
+		})
+	}
+	stmt := selectEntries(db).OrderBy("id DESC").Limit(limit)
+	if len(which) > 0 {
+		stmt = stmt.Where(which)
+	}
+	return wpdb.All(ctx, db, "read requests", stmt, scanEntry)
+}
+
+// changing returns the ids of the requests that changed a record, the latest first. It uses the journal's
+// index record.
+func changing(ctx context.Context, db *wpdb.DB, resource string, id int64) ([]string, error) {
+	stmt := sq.Select("request_id").From(db.Name(wpdb.Changes)).
+		Where(sq.Eq{"resource": resource, "resource_id": id}).Where(sq.NotEq{"request_id": ""}).OrderBy("number DESC").Limit(maxChanging)
+	ids, err := wpdb.All(ctx, db, "read requests that changed a record", stmt, wpdb.Value[string])
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+// Find returns the entry with an id.
+func Find(ctx context.Context, db *wpdb.DB, id int64) (e Entry, found bool, err error) {
+	return wpdb.One(ctx, db, "read request", selectEntries(db).Where(sq.Eq{"id": id}), scanEntry)
+}
+
+// Routes returns the routes of the entries with their methods, as Filter.Route takes them, in alphabetical
+// order.
+func Routes(ctx context.Context, db *wpdb.DB) ([]string, error) {
+	stmt := sq.Select("DISTINCT CONCAT(method, ' ', route)").From(db.Name(wpdb.Requests)).Limit(maxRoutes)
+	routes, err := wpdb.All(ctx, db, "read routes of requests", stmt, wpdb.Value[string])
+	slices.Sort(routes)
+	return routes, err
+}
+
+// maxRoutes is more than the API has.
+const maxRoutes = 500
+
+func selectEntries(db *wpdb.DB) sq.SelectBuilder {
+	return sq.Select("id").Columns(columns...).From(db.Name(wpdb.Requests))
+}
+
+func scanEntry(row wpdb.Scanner) (e Entry, err error) {
+	var at, fields, ignored string
+	var took int64
+	err = row.Scan(&e.ID, &at, &e.RequestID, &e.KeyID, &e.UserID, &e.Method, &e.Route, &e.RecordID, &e.Tool,
+		&e.Status, &e.Code, &took, &e.Statements, &e.Query, &fields, &ignored, &e.Refused)
+	if err != nil {
+		return e, err
+	}
+	e.Took, e.Fields = time.Duration(took)*time.Microsecond, decodeFields(fields)
+	if ignored != "" {
+		e.Ignored = strings.Split(ignored, ", ")
+	}
+	if e.At, err = time.Parse(time.DateTime, at); err != nil {
+		return e, fmt.Errorf("time of request %d: %w", e.ID, err)
+	}
+	return e, nil
+}

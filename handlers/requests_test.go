@@ -1,0 +1,247 @@
+package handlers_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
+)
+
+// keptServer is a server that keeps its requests for the console.
+type keptServer struct {
+	*server
+	kept *requestlog.Log
+}
+
+func newKeptServer(t *testing.T, database *fixtures.Database, keep int) keptServer {
+	t.Helper()
+	s := newServer(t, database)
+	k := keptServer{s, requestlog.New(s.platform.DB, func() time.Time { return s.clock }, slog.New(slog.NewTextHandler(s.log, nil)), keep)}
+	options := defaultOptions()
+	options.Requests, options.QueryParameter = k.kept, "api_key"
+	s.handler = handlers.New(s.platform, s.keys, func() time.Time { return s.clock }, slog.New(slog.NewJSONHandler(s.log, nil)), options)
+	return k
+}
+
+// list returns the entries that match a filter, the newest first.
+func (k keptServer) list(f requestlog.Filter) []requestlog.Entry {
+	k.t.Helper()
+	k.kept.Flush(k.t.Context())
+	entries, err := requestlog.List(k.t.Context(), k.platform.DB, f, 1000)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return entries
+}
+
+// TestRequestsAreKept: each request of a key becomes an entry that says what was asked and how it ended.
+func TestRequestsAreKept(t *testing.T) {
+	t.Parallel()
+	k := newKeptServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 1000)
+	key := http.Header{"X-Api-Key": {k.key}}
+	limited := http.Header{"X-Api-Key": {k.newKey("read_services")}, "X-Request-Id": {"forbidden-1"}}
+	for _, r := range []struct {
+		method, path string
+		header       http.Header
+		body         string
+		want         int
+		entry        requestlog.Entry
+	}{
+		{"GET", "/v1/bookings?page=1&search=rita.neu%40example.test&whom=Rita", key, "", 200,
+			requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200, Query: "page=1&search=***&whom=***", Ignored: []string{"whom"}}},
+		{"GET", "/v1/bookings?page=x&date_from=rita%40example.test", key, "", 400, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters", Query: "page=x&date_from=***",
+			Fields: map[string]string{"page": "Must be an integer", "date_from": "Must be a date in the format YYYY-MM-DD"}}},
+		{"GET", "/v1/bookings/12345", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", RecordID: 12345, Status: 404, Code: "booking_not_found"}},
+		{"GET", "/v1/bookings/-5", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "rest_no_route"}},
+		{"GET", "/v1/customers", limited, "", 403, requestlog.Entry{KeyID: 2, RequestID: "forbidden-1", Method: "GET", Route: "/customers", Status: 403, Code: "insufficient_permissions"}},
+	} {
+		if got := k.send(r.method, r.path, r.header, r.body); got.status != r.want {
+			t.Fatalf("%s %s: %d %s", r.method, r.path, got.status, got.body)
+		}
+		got := k.list(requestlog.Filter{})[0]
+		if r.entry.Status < 400 && (got.Statements < 1 || !got.At.Equal(k.clock) || got.RequestID == "") {
+			t.Errorf("%+v", got)
+		}
+		ignore := cmpopts.IgnoreFields(requestlog.Entry{}, "ID", "At", "Took", "Statements", "RequestID")
+		if diff := cmp.Diff(r.entry, got, ignore); diff != "" {
+			t.Errorf("%s %s: %s", r.method, r.path, diff)
+		}
+	}
+	for name, f := range map[string]struct {
+		filter requestlog.Filter
+		want   int
+	}{
+		"key":            {requestlog.Filter{KeyID: 2}, 1},
+		"client errors":  {requestlog.Filter{Status: 4}, 4},
+		"one status":     {requestlog.Filter{Status: 404}, 2},
+		"route":          {requestlog.Filter{Route: "GET /bookings"}, 2},
+		"record":         {requestlog.Filter{Resource: "bookings", RecordID: 12345}, 1},
+		"record, others": {requestlog.Filter{Resource: "customers", RecordID: 12345}, 0},
+		"request":        {requestlog.Filter{RequestID: "forbidden-1"}, 1},
+		"before":         {requestlog.Filter{Before: 2}, 1},
+		"several":        {requestlog.Filter{KeyID: 1, Status: 2}, 1},
+	} {
+		if got := k.list(f.filter); len(got) != f.want {
+			t.Errorf("%s: %d entries, want %d", name, len(got), f.want)
+		}
+	}
+	routes, err := requestlog.Routes(t.Context(), k.platform.DB)
+	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers"}; err != nil || !slices.Equal(routes, want) {
+		t.Errorf("%v, %v", routes, err)
+	}
+}
+
+// TestWritesLeadToTheirChanges: the journal names the request that made a change, so that a request leads to
+// its changes, and a record to the requests that touched it.
+func TestWritesLeadToTheirChanges(t *testing.T) {
+	t.Parallel()
+	k := newKeptServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 1000)
+	k.keepJournal(t)
+	header := http.Header{"X-Api-Key": {k.key}, "X-Request-Id": {"change-1"}, "Content-Type": {jsonType}}
+	booking := k.texts("SELECT MAX(id) FROM wp_latepoint_bookings WHERE status <> 'cancelled'")[0]
+	for _, r := range []struct{ method, path, body string }{
+		{"PUT", "/v1/bookings/" + booking, `{"status":"cancelled"}`},
+		{"GET", "/v1/bookings", ""},
+		{"POST", "/v1/customers", `{"first_name":"Rita","last_name":"Neumann","email":"rita.neu@example.test"}`},
+	} {
+		if got := k.send(r.method, r.path, header, r.body); got.status >= 300 {
+			t.Fatalf("%s %s: %d %s", r.method, r.path, got.status, got.body)
+		}
+	}
+	for route, resource := range map[string]journal.Resource{"PUT /bookings/:id": journal.Bookings, "POST /customers": journal.Customers} {
+		entry := k.list(requestlog.Filter{Route: route})[0]
+		changes := k.changesOf(entry, resource)
+		change := changes[0]
+		if len(changes) != 1 || change.RequestID != "change-1" || change.Number == 0 || change.ActorID != entry.KeyID {
+			t.Fatalf("%s: %+v", route, changes)
+		}
+		touched := k.list(requestlog.Filter{Resource: string(resource), RecordID: change.ID})
+		if !slices.ContainsFunc(touched, func(e requestlog.Entry) bool { return e.ID == entry.ID }) || slices.ContainsFunc(touched, func(e requestlog.Entry) bool { return e.Method == http.MethodGet }) {
+			t.Errorf("%s: %+v", route, touched)
+		}
+	}
+}
+
+// changesOf waits for the changes of a resource that a request made.
+func (k keptServer) changesOf(e requestlog.Entry, resource journal.Resource) []journal.Entry {
+	k.t.Helper()
+	for range 3000 {
+		changes, err := k.platform.Journal.OfRequest(k.t.Context(), e.RequestID, e.At, e.At.Add(time.Second), 100)
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		if changes = slices.DeleteFunc(changes, func(c journal.Entry) bool { return c.Resource != resource }); len(changes) > 0 {
+			return changes
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	k.t.Fatal("the changes did not appear")
+	return nil
+}
+
+// TestRequestsWithoutKeyAreCounted: however many there are, the list has one entry a minute for them, and few in
+// all, so that they cannot push out others.
+func TestRequestsWithoutKeyAreCounted(t *testing.T) {
+	t.Parallel()
+	k := newKeptServer(t, fixtures.New(t, fixtures.Small(now)), 20)
+	k.send("GET", "/v1/bookings", http.Header{"X-Api-Key": {k.key}}, "")
+	for range 5 {
+		k.clock = k.clock.Add(time.Minute)
+		for range 8 {
+			k.send("GET", "/v1/bookings/7?api_key=guess&search=rita.neu@example.test", nil, "")
+			k.send("GET", "/v1/rita.neu@example.test", nil, "")
+			k.send("GET", "/openapi.json", nil, "")
+		}
+		k.list(requestlog.Filter{})
+	}
+	refused := k.list(requestlog.Filter{Status: 401})
+	if len(refused) > 4 || refused[0].Refused != 16 || refused[0].Route != "/bookings/:id" || refused[0].Query != "" || refused[0].KeyID != 0 {
+		t.Errorf("%+v", refused)
+	}
+	if all := k.list(requestlog.Filter{}); len(all) != len(refused)+1 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestKeptRequestsAreBounded: in number, in bytes, and in age; two servers share the table.
+func TestKeptRequestsAreBounded(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	k := newKeptServer(t, database, 100)
+	other := newKeptServer(t, database, 100)
+	other.key = k.key
+	key := http.Header{"X-Api-Key": {k.key}}
+	long := "/v1/bookings?" + strings.Repeat("status=approved&", 500)
+	k.send("GET", long[:8000], key, "")
+	answer := httptest.NewRecorder()
+	k.handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/bookings?api_key="+k.key+"&search="+strings.Repeat("a", 60_000), nil))
+	if refused := k.list(requestlog.Filter{Status: http.StatusRequestURITooLong}); answer.Code != http.StatusRequestURITooLong || len(refused) != 1 || refused[0].Query != "" {
+		t.Errorf("%d, %d entries", answer.Code, len(refused))
+	}
+	entry := k.list(requestlog.Filter{Route: "GET /bookings"})[0]
+	if len(entry.Query) > 1000 || !strings.HasPrefix(entry.Query, "status=approved&") || !strings.HasSuffix(entry.Query, "…") {
+		t.Errorf("%d bytes: %s", len(entry.Query), entry.Query)
+	}
+	for range 15 {
+		for range 10 {
+			k.send("GET", "/v1/status", key, "")
+			other.send("GET", "/v1/services", key, "")
+		}
+		k.list(requestlog.Filter{})
+		other.list(requestlog.Filter{})
+	}
+	all := k.list(requestlog.Filter{})
+	if len(all) < 100 || len(all) > 120 || len(k.list(requestlog.Filter{Route: "GET /status"})) < 45 || len(k.list(requestlog.Filter{Route: "GET /services"})) < 45 {
+		t.Errorf("%d entries", len(all))
+	}
+	sweeper := upkeep.NewSweeper(k.platform.DB, func() time.Time { return k.clock }, slog.New(slog.DiscardHandler))
+	k.clock = k.clock.Add(7*24*time.Hour + time.Minute)
+	k.send("GET", "/v1/status", key, "")
+	k.list(requestlog.Filter{})
+	if _, err := sweeper.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := k.list(requestlog.Filter{}); len(left) != 1 {
+		t.Errorf("%d entries are left", len(left))
+	}
+}
+
+// TestRequestsGoOnWithoutTheTable: requests neither wait nor fail if their entries cannot be written; those that
+// fit into memory are written later, and the others are counted.
+func TestRequestsGoOnWithoutTheTable(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	k := newKeptServer(t, database, 10_000)
+	key := http.Header{"X-Api-Key": {k.key}}
+	database.Execute(t, "RENAME TABLE wp_bookside_requests TO wp_moved")
+	const kept, more = 4000, 300
+	for i := range kept + more {
+		if got := k.send("GET", "/v1/status", key, ""); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		if i%1000 == 0 {
+			k.kept.Flush(t.Context())
+		}
+	}
+	database.Execute(t, "RENAME TABLE wp_moved TO wp_bookside_requests")
+	k.kept.Flush(t.Context())
+	var written int64
+	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_requests").Scan(&written); err != nil || written != kept || k.kept.Dropped() != more {
+		t.Errorf("%d written, %d dropped, %v", written, k.kept.Dropped(), err)
+	}
+	if warnings := strings.Count(k.log.String(), "requests cannot be written"); warnings != 1 {
+		t.Errorf("%d warnings", warnings)
+	}
+}
