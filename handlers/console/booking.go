@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/bookside/bookside/adapter/domain"
@@ -75,22 +76,14 @@ func (p *bookingPage) loadHistory(v *visit) (err error) {
 	if p.events, err = events.OfBooking(v.ctx(), v.Platform.DB, p.ID, shownHistory); err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
 	}
-	p.keyNames, err = v.keyNames(p.changes)
+	p.keyNames, err = v.keyNamesIn(p.changes)
 	return err
 }
 
-// keyNames returns the names of the keys that made changes.
-func (v *visit) keyNames(changes []journal.Entry) (map[int64]string, error) {
-	names := map[int64]string{}
-	for _, e := range changes {
-		if e.Origin != journal.FromAPI {
-			continue
-		}
-		all, err := v.Keys.List(v.ctx())
-		for _, key := range all {
-			names[key.ID] = key.Name
-		}
-		return names, err
+// keyNamesIn returns the names of keys that made changes.
+func (v *visit) keyNamesIn(changes []journal.Entry) (map[int64]string, error) {
+	if !slices.ContainsFunc(changes, func(e journal.Entry) bool { return e.Origin == journal.FromAPI }) {
+		return nil, nil
 	}
-	return names, nil
+	return v.keyNames()
 }

@@ -281,7 +281,7 @@ func TestEveryPageLooks(t *testing.T) {
 		for path, title := range map[string]string{
 			"": "Overview", "/keys": "API keys", "/keys/new": "New key", "/keys/2": "Change key 2", "/keys/2/roll": "Roll key 2", "/keys/2/revoke": "Revoke key 2?", "/keys/77": "There is no such key",
 			"/calendars": "Calendars", "/calendars/new": "New calendar", "/calendars/4/revoke": "Revoke calendar 4?", "/calendars/77/revoke": "There is no such calendar",
-			"/webhooks": "Webhooks", "/webhooks/new": "New webhook", "/webhooks/1": "Webhook shop", "/webhooks/1/edit": "Change webhook 1", "/webhooks/1/delete": "Delete webhook 1?", "/outbox": "Outbox", "/journal": "Journal",
+			"/webhooks": "Webhooks", "/webhooks/new": "New webhook", "/webhooks/1": "Webhook shop", "/webhooks/1/edit": "Change webhook 1", "/webhooks/1/delete": "Delete webhook 1?", "/outbox": "Outbox", "/requests": "Requests", "/requests?record=x": "Error: Requests", "/requests/2": "PUT /bookings/7001", "/requests/77": "There is no such request", "/journal": "Journal",
 			"/bookings": "Saturday, 21 November 2026", "/bookings?day=2026-12-06": "Sunday, 6 December 2026", "/bookings?day=2026-12-01&by=location": "Tuesday, 1 December 2026", "/bookings?day=2026-12-06&view=week": "Week of Monday, 30 November 2026",
 			"/bookings/list": "Bookings", "/bookings/7001": "Booking 7001", "/bookings/77777": "There is no such booking",
 			"/documents": "Documents", "/documents?q=key": "Documents", "/documents/api": "Using the API", "/documents/configuration": "Configuration", "/documents/none": "There is no such page",
@@ -370,7 +370,13 @@ func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 		`INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id, old_status, new_status, agent_id, service_id, location_id) VALUES
 			(1, 'bookings', 7001, 'created', '2026-11-20 10:00:00', 'api', 1, NULL, 'approved', 1, 1, 1),
 			(2, 'bookings', 8, 'updated', '2026-11-20 10:00:00', 'site', 3, 'pending', 'approved', 1, 2, 1),
-			(3, 'customers', 5, 'updated', '2026-11-20 10:00:00', 'found', NULL, NULL, NULL, NULL, NULL, NULL)`)
+			(3, 'customers', 5, 'updated', '2026-11-20 10:00:00', 'found', NULL, NULL, NULL, NULL, NULL, NULL)`,
+		"UPDATE wp_bookside_changes SET request_id = 'a-request-with-a-rather-long-id-of-its-own-0123456789abcdef' WHERE number = 1",
+		`INSERT INTO wp_bookside_requests (id, at, request_id, key_id, user_id, method, route, record_id, tool, status, code, took_us, statements, query, fields, ignored, refused) VALUES
+			(1, '2026-11-20 10:00:00.125', 'a-request-with-a-rather-long-id-of-its-own-0123456789abcdef', 2, 0, 'GET', '/bookings', 0, '', 400, 'invalid_parameters', 4125, 2, 'page=x&search=***', '{"page":"Must be an integer"}', 'whom', 0),
+			(2, '2026-11-20 10:00:00.250', 'a-request-with-a-rather-long-id-of-its-own-0123456789abcdef', 1, 0, 'PUT', '/bookings/:id', 7001, '', 200, '', 14125, 12, '', '', '', 0),
+			(3, '2026-11-20 10:00:00.500', 'x', 0, 0, 'GET', 'none', 0, '', 404, 'rest_no_route', 125, 0, '', '', '', 7100),
+			(4, '2026-11-20 10:00:00.750', 'y', 1, 0, 'POST', '/mcp', 0, 'find_free_times', 503, 'service_unavailable', 2000000, 0, '', '', '', 0)`)
 }
 
 // permit sets a permission of the page.

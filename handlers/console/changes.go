@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,28 +30,22 @@ func (c *Console) listChanges(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there is no journal
 		return err
 	}
-	if !v.wordpress {
-		names, err := v.keyNames(entries)
-		if err == nil {
-			c.show(v, http.StatusOK, layout{Title: "Journal"}, changesView(only, entries, names))
-		}
+	names, err := v.keyNamesIn(entries)
+	if err != nil {
 		return err
 	}
-	facts, err := c.changeFacts(v, entries)
-	if err == nil {
-		v.send(http.StatusOK, facts)
-	}
-	return err
+	c.answer(v, http.StatusOK, layout{Title: "Journal"}, changesView(only, entries, names), changeListFactsOf(entries, names))
+	return nil
 }
 
-func changesView(only []journal.Resource, entries []journal.Entry, keyNames map[int64]string) g.Node {
+func changesView(only []journal.Resource, entries []journal.Entry, names map[int64]string) g.Node {
 	filters := []filter{{"all", journalPath, len(only) == 0}}
 	for _, r := range journal.Resources {
 		filters = append(filters, filter{string(r), journalPath + "?resource=" + string(r), slices.Contains(only, r)})
 	}
 	list := h.P(g.Text("The journal has no such changes."))
 	if len(entries) > 0 {
-		list = dataTable([]string{"Change", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, keyNames) }))
+		list = dataTable([]string{"Change", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, names) }))
 	}
 	return g.Group{
 		h.P(g.Text("All changes on the site, made by anybody.")),
@@ -63,24 +56,24 @@ func changesView(only []journal.Resource, entries []journal.Entry, keyNames map[
 	}
 }
 
-func changeRow(e journal.Entry, keyNames map[int64]string) g.Node {
+func changeRow(e journal.Entry, names map[int64]string) g.Node {
 	name := g.Text(fmt.Sprintf("%s %d %s", e.Resource, e.ID, e.Kind))
 	if e.Resource == journal.Bookings {
 		name = h.A(h.Href(bookingPath(e.ID)), name)
 	}
 	return dataRow(
 		g.Group{h.Span(h.Class("name"), name), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
-		cell("Who", originView(e, keyNames)),
+		cell("Who", originView(e, names), g.If(e.RequestID != "", g.Group{g.Text(", "), h.A(h.Href(requestsOf("request", e.RequestID)), g.Text("request"), screenReaderText(fmt.Sprintf(" of change %d", e.Number)))})),
 		cell("Details", g.Text(changeDetails(e.Booking))),
 		cell("Time", newUTCTime(domain.Timestamp(e.At.Format(time.DateTime))).view("")),
 	)
 }
 
 // originView says who changed a record.
-func originView(e journal.Entry, keyNames map[int64]string) g.Node {
+func originView(e journal.Entry, names map[int64]string) g.Node {
 	switch {
 	case e.Origin == journal.FromAPI && e.ActorID != 0:
-		return h.A(h.Href(keyPath(e.ActorID)), g.Text(cmp.Or(keyNames[e.ActorID], fmt.Sprintf("key %d", e.ActorID))))
+		return keyLink(e.ActorID, names)
 	case e.Origin == journal.FromAPI:
 		return g.Text("Bookside")
 	case e.Origin == journal.FromSite && e.ActorID != 0:

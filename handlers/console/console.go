@@ -17,6 +17,7 @@ import (
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -56,6 +57,7 @@ type Site struct {
 	Tokens   *keys.AdminTokens
 	Limits   ratelimit.Options // those of keys without limits of their own
 	Figures  *daystats.Recorder
+	Requests *requestlog.Log // nil if this server keeps none
 	Examine  func(context.Context) (diagnose.Report, error)
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool   // whether the API is behind a web server
@@ -90,6 +92,7 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	c.addCalendars(mux)
 	c.addWebhooks(mux)
 	c.addExtensions(mux)
+	c.addRequests(mux)
 	mux.Handle("GET "+outboxPath, c.withSession(c.listMails))
 	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
 	mux.Handle("GET "+DocumentsPath, c.withSession(c.listDocuments))

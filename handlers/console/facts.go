@@ -193,12 +193,8 @@ type changeFacts struct {
 	NewStatus  string           `json:"new_status"`
 }
 
-func (c *Console) changeFacts(v *visit, entries []journal.Entry) (listFacts[changeFacts], error) {
+func changeListFactsOf(entries []journal.Entry, names map[int64]string) listFacts[changeFacts] {
 	list := []changeFacts{}
-	names, err := v.keyNames(entries)
-	if err != nil {
-		return nil, err
-	}
 	for _, e := range entries {
 		change := changeFacts{Number: e.Number, Resource: e.Resource, ResourceID: e.ID, Kind: e.Kind, Origin: e.Origin, ActorID: e.ActorID, At: domain.Timestamp(e.At.Format(time.DateTime))}
 		if e.Origin == journal.FromAPI {
@@ -209,7 +205,7 @@ func (c *Console) changeFacts(v *visit, entries []journal.Entry) (listFacts[chan
 		}
 		list = append(list, change)
 	}
-	return listFacts[changeFacts]{"changes": list}, nil
+	return listFacts[changeFacts]{"changes": list}
 }
 
 // overlapFacts are two bookings that their agent, or an asset, cannot both have.

@@ -58,7 +58,7 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	page := console.New(clock, log)
 	site := console.Site{
 		Platform: session.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
-		Figures: k.figures, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,
+		Figures: k.figures, Requests: k.kept, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}, examined, clock)
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
@@ -34,6 +35,7 @@ type api struct {
 	handler http.Handler
 	keys    *keys.Store
 	figures *daystats.Recorder
+	kept    *requestlog.Log
 	key     string // with all permissions
 	clock   time.Time
 	log     *fixtures.Buffer
@@ -54,8 +56,9 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 	}
 	a.key = secret
 	a.figures = daystats.NewRecorder(db, clock, slog.New(slog.NewTextHandler(a.log, nil)))
+	a.kept = requestlog.New(db, clock, slog.New(slog.NewTextHandler(a.log, nil)), 1000)
 	a.handler = handlers.New(session.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
-		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute, Figures: a.figures,
+		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute, Figures: a.figures, Requests: a.kept,
 	})
 	return a
 }

@@ -70,7 +70,7 @@ func (l layout) banner() g.Node {
 }
 
 // pages are the entries of the navigation.
-var pages = []filter{{Text: "Overview", Path: Path}, {Text: "Bookings", Path: bookingsPath}, {Text: "Keys", Path: keysPath}, {Text: "Calendars", Path: calendarsPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Extensions", Path: extensionsPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Journal", Path: journalPath}, {Text: "Documents", Path: DocumentsPath}}
+var pages = []filter{{Text: "Overview", Path: Path}, {Text: "Bookings", Path: bookingsPath}, {Text: "Keys", Path: keysPath}, {Text: "Calendars", Path: calendarsPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Extensions", Path: extensionsPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Requests", Path: requestsPath}, {Text: "Journal", Path: journalPath}, {Text: "Documents", Path: DocumentsPath}}
 
 // pageAt returns the page to which a path belongs.
 func pageAt(path string) filter {

@@ -80,6 +80,7 @@ func (p *bookingPage) appointment() []fact {
 		agenda := agendaChoice{Day: day, Of: domain.AgentResource}
 		facts = append(facts, fact{"Agenda", h.A(h.Href(agenda.path()), g.Text(longDay(day)))})
 	}
+	facts = append(facts, fact{"Requests", h.A(h.Href(requestsOf("record", "bookings/"+strconv.FormatInt(p.ID, 10))), g.Text("those that touched it"))})
 	if p.address != "" {
 		facts = append(facts, fact{"WordPress", h.A(h.Href(slots.BookingURL(p.address, p.ID)), h.Rel("noreferrer"), g.Text("open in wp-admin"))})
 	}

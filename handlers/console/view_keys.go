@@ -145,7 +145,7 @@ func networkView(network netip.Prefix) g.Node {
 }
 
 func (r keyRow) limits() g.Node {
-	recent := h.Span(h.Class("rate"), h.Strong(g.Text(strconv.FormatInt(r.LastDay, 10))), g.Text(" in 24 hours"))
+	recent := h.A(h.Class("rate"), h.Href(requestsOf("key", strconv.FormatInt(r.ID, 10))), h.Strong(g.Text(strconv.FormatInt(r.LastDay, 10))), g.Text(" in 24 hours"), screenReaderText(", of "+r.Name))
 	if !r.Limited {
 		return g.Group{recent, h.Br(), h.Span(h.Class("hint"), g.Text("no limit"))}
 	}

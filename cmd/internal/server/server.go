@@ -209,7 +209,7 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	api.starting.Open(serving)
 	s.probes.Started(platform)
 	s.console.Open(console.Site{
-		Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Figures: recorder,
+		Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Figures: recorder, Requests: requests,
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, s.target.Config, db, s.Now)
 		},

@@ -145,7 +145,7 @@ func TestEverySetting(t *testing.T) {
 		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
 		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
 		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""}, {"log.format", "json", ""}, {"log.clients", "true", ""},
-		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""},
+		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""}, {"requests.keep", "100", ""},
 		{"webhooks.enabled", "false", ""}, {"webhooks.secret_key", strings.Repeat("k", 43) + "=", ""}, {"webhooks.allow_private", "true", ""},
 		{"extensions.ask", "never", ""}, {"extensions.cache", "5s", ""}, {"extensions.unreachable", "serve", ""},
 		{"extensions.unknown", "refuse", ""}, {"extensions.messages", "server", ""}, {"mcp.enabled", "false", ""}, {"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""}, {"lists.max_exports", "2", ""},

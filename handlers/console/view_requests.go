@@ -1,0 +1,197 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/requestlog"
+)
+
+func requestPath(id int64) string { return requestsPath + "/" + strconv.FormatInt(id, 10) }
+
+// requestsOf returns the address of the list with one filter.
+func requestsOf(filter, value string) string {
+	return requestsPath + "?" + url.Values{filter: {value}}.Encode()
+}
+
+// requestTitle returns the method and the path of a request.
+func requestTitle(e requestlog.Entry) string {
+	title := e.Method + " " + e.Path()
+	if e.Route == requestlog.NoRoute {
+		title = e.Method + ", no route"
+	}
+	if e.Tool != "" {
+		title += " " + e.Tool
+	}
+	return title
+}
+
+func (l requestList) view() g.Node {
+	list := h.P(g.Text("There are no such requests."))
+	if len(l.Entries) > 0 {
+		list = dataTable([]string{"Request", "Key", "Status", "Duration", "Statements", "Time"}, g.Map(l.Entries, l.row))
+	}
+	return g.Group{
+		h.P(g.Text("The latest requests to the API, by anybody. To see who touched a record, filter by it: that also finds the requests that changed it without naming it.")),
+		g.If(l.Off, h.P(h.Class("warning"), g.Text("This server keeps no requests: "), h.Kbd(g.Text("requests.keep")), g.Text(" is 0."))),
+		g.If(l.Dropped > 0, h.P(h.Class("warning"), g.Text(count(int(l.Dropped), "request is", "requests are")+" missing, because the database was too slow to store them."))),
+		l.form(),
+		list,
+		g.Iff(len(l.Entries) == shownRequests, func() g.Node {
+			return h.P(h.A(h.Href(requestsPath+"?"+l.Filter.values(l.Entries[len(l.Entries)-1].ID).Encode()), g.Text("Older requests")))
+		}),
+		h.P(h.Class("hint"), g.Text("Times are in UTC. A request appears a second after it has ended. Those without a valid key are counted by the minute: each minute has one line, with the first of them. "), h.Kbd(g.Text("requests.keep")),
+			g.Text(" says how many requests are kept, for at most 7 days; neither bodies nor personal data are.")),
+	}
+}
+
+// values returns the filter as parameters, for the entries before one.
+func (f requestFilter) values(before int64) url.Values {
+	values := url.Values{"before": {strconv.FormatInt(before, 10)}}
+	for name, value := range map[string]string{"key": f.Key, "status": f.Status, "route": f.Route, "record": f.Record, "request": f.Request} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	return values
+}
+
+// statusChoices are the statuses to choose from; one digit stands for all that begin with it.
+var statusChoices = [][2]string{{"", "any"}, {"2", "2xx: done"}, {"4", "4xx: refused"}, {"5", "5xx: failed"}, {"400", "400"}, {"401", "401"}, {"403", "403"}, {"404", "404"}, {"409", "409"}, {"412", "412"}, {"422", "422"}, {"429", "429"}, {"500", "500"}, {"503", "503"}}
+
+func (l requestList) form() g.Node {
+	keys := [][2]string{{"", "any"}}
+	for _, id := range slices.Sorted(maps.Keys(l.Keys)) {
+		keys = append(keys, [2]string{strconv.FormatInt(id, 10), l.Keys[id]})
+	}
+	routes := [][2]string{{"", "any"}}
+	for _, route := range l.Routes {
+		routes = append(routes, [2]string{route, route})
+	}
+	return g.Group{
+		h.Form(h.Class("filter"), h.Role("search"), h.Action(requestsPath),
+			selection("key", "Key", l.Filter.Key, keys), selection("status", "Status", l.Filter.Status, statusChoices), selection("route", "Route", l.Filter.Route, routes),
+			h.Div(h.Class("field"), h.Label(h.For("record"), g.Text("Record")), errorView("record", l.Problem),
+				h.Input(h.ID("record"), h.Name("record"), h.Value(l.Filter.Record), h.Placeholder("bookings/17"), g.If(l.Problem != "", g.Group{h.Aria("invalid", "true"), h.Aria("describedby", "record-error")}))),
+			g.If(l.Filter.Request != "", hidden("request", l.Filter.Request)),
+			h.Button(g.Text("Filter")),
+			g.If(l.Filter != requestFilter{}, h.A(h.Href(requestsPath), g.Text("All requests"))),
+		),
+		g.If(l.Filter.Request != "", h.P(g.Text("Requests with the id "), h.Code(g.Text(l.Filter.Request)), g.Text(":"))),
+	}
+}
+
+// selection is a list of values and their texts to choose from.
+func selection(name, label, chosen string, choices [][2]string) g.Node {
+	return h.Div(h.Class("field"), h.Label(h.For(name), g.Text(label)),
+		h.Select(h.ID(name), h.Name(name), g.Map(choices, func(c [2]string) g.Node {
+			return h.Option(h.Value(c[0]), g.If(c[0] == chosen, h.Selected()), g.Text(c[1]))
+		})))
+}
+
+func (l requestList) row(e requestlog.Entry) g.Node {
+	return dataRow(
+		h.A(h.Class("name"), h.Href(requestPath(e.ID)), g.Text(requestTitle(e))),
+		cell("Key", callerView(e, l.Keys)),
+		cell("Status", requestStatusView(e)),
+		cell("Duration", g.Text(durationText(e.Took))),
+		cell("Statements", g.Text(strconv.FormatInt(e.Statements, 10))),
+		cell("Time", requestTime(e).view("")),
+	)
+}
+
+func requestTime(e requestlog.Entry) utcTime {
+	return utcTime{e.At.Format("2006-01-02T15:04:05.000Z"), e.At.Format(time.DateTime)}
+}
+
+func durationText(d time.Duration) string {
+	return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', 1, 64) + " ms"
+}
+
+// callerView says who sent a request.
+func callerView(e requestlog.Entry, names map[int64]string) g.Node {
+	switch {
+	case e.Refused > 0:
+		return g.Text(count(int(e.Refused), "request", "requests") + " without a valid key")
+	case strings.HasSuffix(e.Route, "/calendar.ics"):
+		return h.A(h.Class("word"), h.Href(calendarsPath), g.Text("calendar "+names[e.KeyID]))
+	case e.KeyID > 0:
+		return keyLink(e.KeyID, names)
+	case e.UserID > 0:
+		return g.Text(fmt.Sprintf("WordPress user %d", e.UserID))
+	default:
+		return g.Text("a visitor of the site")
+	}
+}
+
+// keyLink shows the name of a key, or its number if it has none.
+func keyLink(id int64, names map[int64]string) g.Node {
+	name := names[id]
+	if name == "" {
+		name = fmt.Sprintf("key %d", id)
+	}
+	return h.A(h.Class("word"), h.Href(keyPath(id)), g.Text(name))
+}
+
+func requestStatusView(e requestlog.Entry) g.Node {
+	class := "status active"
+	switch {
+	case e.Status >= 500:
+		class = "status failed"
+	case e.Status >= 400:
+		class = "status waiting"
+	}
+	return g.Group{h.Span(h.Class(class), g.Text(strconv.Itoa(e.Status))), g.If(e.Code != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(e.Code))})}
+}
+
+// requestView shows a request with everything that is known about it.
+func requestView(e requestlog.Entry, names map[int64]string, changes []journal.Entry) g.Node {
+	facts := h.Dl(h.Class("health"),
+		requestFact("Status", requestStatusView(e)),
+		requestFact("Key", callerView(e, names)),
+		requestFact("Time (UTC)", requestTime(e).view("")),
+		requestFact("Duration", g.Text(durationText(e.Took))),
+		requestFact("Statements", g.Text(strconv.FormatInt(e.Statements, 10))),
+		requestFact("Request id", h.Code(g.Text(e.RequestID))),
+		requestFact("Route", g.Text(e.Route)),
+		g.If(e.Tool != "", requestFact("Tool", g.Text(e.Tool))),
+		g.If(e.Query != "", requestFact("Query", h.Code(g.Text(e.Query)))),
+		g.If(len(e.Ignored) > 0, requestFact("Ignored", g.Text(strings.Join(e.Ignored, ", ")))),
+	)
+	refused := slices.Sorted(maps.Keys(e.Fields))
+	return g.Group{
+		g.If(e.Refused > 0, h.P(h.Class("hint"), g.Text("This is the first of the requests without a valid key in its minute; the others are only counted."))),
+		facts,
+		g.If(len(refused) > 0, g.Group{h.H2(g.Text("What was refused")), dataTable([]string{"Field", "Why"}, g.Map(refused, func(name string) g.Node {
+			return dataRow(h.Span(h.Class("name"), g.Text(name)), cell("Why", g.Text(e.Fields[name])))
+		}))}),
+		g.If(len(changes) > 0, g.Group{h.H2(g.Text("What it changed")), dataTable([]string{"Change", "Number", "Details"}, g.Map(changes, requestChangeRow))}),
+		h.P(h.Class("hint"), g.Text("Texts in the query are masked. Parameters that nothing reads are ignored.")),
+		g.If(e.RecordID > 0, h.P(h.A(h.Href(requestsOf("record", recordOf(e))), g.Text("All requests about "+recordOf(e))))),
+		h.P(h.A(h.Href(requestsPath), g.Text("All requests"))),
+	}
+}
+
+func requestChangeRow(e journal.Entry) g.Node {
+	record := fmt.Sprintf("%s/%d", e.Resource, e.ID)
+	return dataRow(g.Group{h.A(h.Class("name"), h.Href(requestsOf("record", record)), g.Text(record)), g.Text(" " + string(e.Kind))},
+		cell("Number", g.Text(strconv.FormatInt(e.Number, 10))),
+		cell("Details", g.Text(changeDetails(e.Booking))))
+}
+
+// recordOf returns the record that a request names in its path, such as bookings/17.
+func recordOf(e requestlog.Entry) string {
+	resource, _, _ := strings.Cut(strings.TrimPrefix(e.Route, "/"), "/")
+	return resource + "/" + strconv.FormatInt(e.RecordID, 10)
+}
+
+func requestFact(name string, value g.Node) g.Node { return h.Div(h.Dt(g.Text(name)), h.Dd(value)) }
