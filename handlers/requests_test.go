@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -243,5 +244,19 @@ func TestRequestsGoOnWithoutTheTable(t *testing.T) {
 	}
 	if warnings := strings.Count(k.log.String(), "requests cannot be written"); warnings != 1 {
 		t.Errorf("%d warnings", warnings)
+	}
+}
+
+// TestRequestsAreWrittenAtTheEnd: a server that stops writes what waits.
+func TestRequestsAreWrittenAtTheEnd(t *testing.T) {
+	t.Parallel()
+	k := newKeptServer(t, fixtures.New(t, fixtures.Small(now)), 100)
+	k.send("GET", "/v1/status", http.Header{"X-Api-Key": {k.key}}, "")
+	k.send("GET", "/v1/status", nil, "")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	k.kept.Run(ended)
+	if written := k.texts("SELECT route FROM wp_bookside_requests"); len(written) != 2 {
+		t.Errorf("%q", written)
 	}
 }
