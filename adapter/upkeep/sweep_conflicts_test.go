@@ -30,7 +30,7 @@ func TestSweepConflictsAreRetried(t *testing.T) {
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
 	mock.ExpectQuery("SELECT id FROM .*events").WillReturnRows(ids())
-	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "figures", "figures"} {
+	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "figures", "figures", "requests"} {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}
 	if _, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
@@ -54,8 +54,8 @@ func TestSweepGoesOn(t *testing.T) {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}
 	mock.ExpectQuery("SELECT id FROM .*holds").WillReturnError(&mysql.MySQLError{Number: 1146})
-	for range 2 {
-		mock.ExpectQuery("SELECT id FROM .*figures").WillReturnRows(ids())
+	for _, table := range []string{"figures", "figures", "requests"} {
+		mock.ExpectQuery("SELECT id FROM .*" + table).WillReturnRows(ids())
 	}
 	deleted, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context())
 	if deleted != 1 || !errors.Is(err, wpdb.ErrAccessDenied) || !errors.Is(err, wpdb.ErrSchema) {
