@@ -242,7 +242,7 @@ func TestOutboxAndJournal(t *testing.T) {
 	if failed := v.open("/console/outbox?state=failed").says(http.StatusOK, "jo@example.com"); strings.Contains(failed.text, "kim@example.com") {
 		t.Error("a waiting mail is among the failed ones")
 	}
-	v.open("/console/journal").says(http.StatusOK, "customers 5 updated", "WordPress user 3", "bookings 8 updated", `<a href="/console/keys/1">TestOutboxAndJournal</a>`,
+	v.open("/console/journal").says(http.StatusOK, "customers 5 updated", "WordPress user 3", "bookings 8 updated", `href="/console/keys/1">TestOutboxAndJournal</a>`,
 		"pending → approved, agent 1, service 2, location 1", "bookings 9 deleted", "was approved", "not known")
 	if bookings := v.open("/console/journal?resource=bookings").says(http.StatusOK, "bookings 9 deleted"); strings.Contains(bookings.text, "customers 5") {
 		t.Error("a customer is among the bookings")
