@@ -85,7 +85,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("the other table: %v", err)
 	}
 	wrong := fixtures.WriteFile(t, "wrong.yaml", "keys: [{name: a, key: lp_test_b, permissions: [raed]}]\n")
-	if _, err := output(t, "load", "--force", database.AdminDSN, wrong); err == nil || !strings.Contains(err.Error(), `wrong.yaml:1:46: keys[0].permissions: permission "raed"`) {
+	if _, err := output(t, "load", "--force", database.AdminDSN, wrong); err == nil || !strings.Contains(err.Error(), `wrong.yaml:1:47: keys[0].permissions: permission "raed"`) {
 		t.Errorf("a wrong permission: %v", err)
 	}
 }

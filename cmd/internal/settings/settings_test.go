@@ -127,6 +127,7 @@ func TestEverySetting(t *testing.T) {
 	want.Changes.Interval, want.Changes.Sweep, want.Changes.Keep, want.Changes.Waiting = 2*time.Second, time.Minute, 48*time.Hour, 9
 	want.Webhooks.Enabled, want.Webhooks.SecretKey, want.Webhooks.AllowPrivate = false, strings.Repeat("k", 43)+"=", true
 	want.Lists.ExactCountMS, want.Lists.CountMaxAge, want.Lists.MaxExports = 7, 3*time.Second, 2
+	want.Admin.BaseURL, want.Admin.TrustedUserHeader, want.Requests.Keep = "https://bookings.example.com", "X-Forwarded-User", 100
 	samples := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""}, {"db.prepare", "false", ""},
@@ -136,7 +137,7 @@ func TestEverySetting(t *testing.T) {
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
 		{"server.max_concurrent", "7", ""}, {"server.memory_mib", "100", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
 		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
-		{"admin.listen", "", `""`}, {"admin.keys_page", "false", ""}, {"admin.pprof", "true", ""}, {"conflicts.interval", "1h", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
+		{"admin.listen", "", `""`}, {"admin.base_url", "https://bookings.example.com", ""}, {"admin.trusted_user_header", "X-Forwarded-User", ""}, {"admin.keys_page", "false", ""}, {"admin.pprof", "true", ""}, {"conflicts.interval", "1h", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
 		{"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
 		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
 		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
