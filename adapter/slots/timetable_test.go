@@ -53,7 +53,7 @@ func TestTimetableTakesFewStatements(t *testing.T) {
 			t.Errorf("%s: %d statements for %d bookings, %d for %d", of, few, len(short.Bookings), many, len(long.Bookings))
 		}
 		var stored int
-		if err := database.SQL.QueryRow("SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status <> 'cancelled' AND start_date BETWEEN ? AND ? AND "+string(of)+"_id IN (1, 2, 3)",
+		if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status <> 'cancelled' AND start_date BETWEEN ? AND ? AND "+string(of)+"_id IN (1, 2, 3)",
 			day.String(), (day + 30).String()).Scan(&stored); err != nil {
 			t.Fatal(err)
 		}

@@ -64,8 +64,8 @@ func (c *Console) loadBooking(v *visit) (page bookingPage, found bool, err error
 // loadHistory loads what happened to the booking, its order and its payments. Without our tables there is nothing.
 func (p *bookingPage) loadHistory(v *visit) (err error) {
 	of := map[journal.Resource][]int64{journal.Bookings: {p.ID}}
-	if p.BookingDetail.Order != nil {
-		of[journal.Orders] = []int64{p.BookingDetail.Order.ID}
+	if p.Order != nil {
+		of[journal.Orders] = []int64{p.Order.ID}
 	}
 	for _, payment := range p.Payments {
 		of[journal.Payments] = append(of[journal.Payments], payment.ID)

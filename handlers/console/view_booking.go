@@ -98,7 +98,7 @@ func (p *bookingPage) customer() []fact {
 }
 
 func (p *bookingPage) order() []fact {
-	o := p.BookingDetail.Order
+	o := p.Order
 	if o == nil {
 		return []fact{textFact("Order", "none")}
 	}
