@@ -170,7 +170,8 @@ class BooksideForward
         $operation = self::operation($method === 'HEAD' ? 'GET' : $method, (string) preg_replace('~/$~D', '', substr($path, strlen(self::API))));
         $crossOrigin = $told['cors'] !== false && isset($headers['origin']);
         $long = strlen($path) + strlen(implode('&', $parameters)) >= self::LONG;
-        if ($operation === '' || $overridden || $crossOrigin || $long || self::hasKey($headers, $parameters, $told['key'])) {
+        $typed = isset($headers['x-ids']) || strpos((string) ($headers['accept'] ?? ''), 'ids') !== false;
+        if ($operation === '' || $overridden || $crossOrigin || $long || $typed || self::hasKey($headers, $parameters, $told['key'])) {
             return;
         }
         $id = (string) ($headers['x-request-id'] ?? '');
@@ -184,6 +185,7 @@ class BooksideForward
         if ($told['cors']) {
             $lines[] = 'Vary: Origin';
         }
+        array_push($lines, 'Vary: Accept', 'Vary: X-Ids');
         self::answer(401, $lines, $operation === 'list'
             ? ['code' => 'rest_forbidden', 'message' => 'Unauthorized', 'data' => ['status' => 401]]
             : ['status' => 'error', 'error' => ['code' => 'unauthorized', 'message' => 'Invalid or missing API key']]);
@@ -323,7 +325,7 @@ class BooksideForward
         $body = (string) json_encode($content); // phpcs:ignore -- as the server writes it
         self::begin($status);
         foreach (array_merge($lines, ['Content-Type: application/json; charset=UTF-8', 'Content-Length: ' . strlen($body)]) as $line) {
-            header($line);
+            header($line, strncmp($line, 'Vary:', 5) !== 0); // of which there are several
         }
         http_response_code($status); // PHP changes it for some headers
         echo $body; // phpcs:ignore
