@@ -15,6 +15,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -44,6 +45,7 @@ func theDocument(t testing.TB, query string) object {
 // each operation, parameter, body and response. In responses, ids are integers instead of texts, and errors
 // have their own form, with the statuses of the whole document.
 func TestClientsDocumentAllowsNoMore(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	whole := theDocument(t, "")
 	for name, query := range map[string]string{"3.1": "?for=clients", "3.0": "?for=clients&version=3.0"} {
