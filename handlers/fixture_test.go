@@ -82,6 +82,7 @@ func TestFixtureIsServed(t *testing.T) {
 // TestFixtureHasWhatTheAPIWrites: a booking in a fixture has the rows that the same booking gets through the
 // API, also with what Pro Features adds.
 func TestFixtureHasWhatTheAPIWrites(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	const (
 		site = `

@@ -336,6 +336,7 @@ func fridays() string {
 // with the same key resume after the last stored response, create each booking once, and respond like a
 // single attempt.
 func TestRepeatedBulkResumes(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, proxy := faultyServer(t)
 	before := s.database.Snapshot(t)

@@ -150,6 +150,7 @@ var limitedValues = map[string][]string{
 // records did not exist. Every route that reads is compared with a copy of the site from which the rest was
 // deleted: records, lists, totals, statistics and errors.
 func TestLimitedKeysSeeNothingElse(t *testing.T) {
+	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	fixtures.RequireServer(t)
 	for name, c := range map[string]struct {
