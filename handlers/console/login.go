@@ -43,7 +43,7 @@ func (c *Console) findSession(v *visit) (bool, error) {
 	v.proxied = v.Proxy.person(v.r, c.log)
 	found, err := v.resume()
 	if err == nil && !found && v.proxied != "" {
-		found, err = true, c.open(v, v.proxied)
+		found, err = true, c.open(v)
 	}
 	if errors.Is(err, wpdb.ErrSchema) {
 		return false, nil // the first token creates the table
@@ -65,15 +65,15 @@ func (v *visit) resume() (found bool, err error) {
 	return true, nil
 }
 
-// open opens a session for a person whom the proxy names.
-func (c *Console) open(v *visit, person string) error {
-	session, err := v.Tokens.Open(v.ctx(), person)
+// open opens a session for the person whom the proxy names.
+func (c *Console) open(v *visit) error {
+	session, err := v.Tokens.Open(v.ctx(), v.proxied)
 	if err != nil {
 		return err
 	}
 	c.log.InfoContext(v.ctx(), "console: login through the proxy")
 	setSession(v, session, int(keys.AdminSessionLife.Seconds()))
-	v.session, v.person = session, person
+	v.session, v.person = session, v.proxied
 	return nil
 }
 

@@ -4,11 +4,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // Proxy is a web server of the owner's through which people open the console; the zero value is none.
@@ -24,7 +24,7 @@ type Proxy struct {
 // person returns who has logged in at the proxy; "" for nobody.
 func (p Proxy) person(r *http.Request, log *slog.Logger) string {
 	names := r.Header.Values(p.UserHeader)
-	if p.UserHeader == "" || len(names) == 0 || !p.sent(r) {
+	if p.UserHeader == "" || len(names) == 0 || !middleware.From(r, p.Networks) {
 		return ""
 	}
 	name := strings.TrimSpace(names[0])
@@ -38,14 +38,4 @@ func (p Proxy) person(r *http.Request, log *slog.Logger) string {
 		return ""
 	}
 	return name
-}
-
-// sent reports whether a request comes from a proxy.
-func (p Proxy) sent(r *http.Request) bool {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return false
-	}
-	peer := net.ParseIP(host)
-	return slices.ContainsFunc(p.Networks, func(network *net.IPNet) bool { return network.Contains(peer) })
 }

@@ -97,6 +97,18 @@ func filterList(label string, filters []filter) g.Node {
 	return h.Nav(h.Class("filters"), h.Aria("label", label), g.Map(filters, filter.link))
 }
 
+// condition is a field of a form that filters a list.
+func condition(name, label string, control g.Node) g.Node {
+	return h.Div(h.Label(h.For(name), g.Text(label)), control)
+}
+
+// selection is a list of values and their texts to choose from, or any.
+func selection(name, chosen string, choices [][2]string) g.Node {
+	return h.Select(h.ID(name), h.Name(name), h.Option(h.Value(""), g.Text("any")), g.Map(choices, func(c [2]string) g.Node {
+		return h.Option(h.Value(c[0]), g.If(c[0] == chosen, h.Selected()), g.Text(c[1]))
+	}))
+}
+
 // dataTable sets the roles of its parts, because browsers no longer recognise a table whose rows the style
 // sheet turns into cards.
 func dataTable(heads []string, rows g.Node) g.Node {

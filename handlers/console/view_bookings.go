@@ -12,7 +12,6 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/slots"
 )
 
 func bookingPath(id int64) string { return bookingsPath + "/" + strconv.FormatInt(id, 10) }
@@ -44,25 +43,24 @@ func (l *bookingList) path(name, value string) string {
 }
 
 func (l *bookingList) form() g.Node {
-	field := func(name, label string, control g.Node) g.Node {
-		return h.Div(h.Label(h.For(name), g.Text(label)), control)
+	var statuses [][2]string
+	for _, status := range l.statuses {
+		statuses = append(statuses, [2]string{status, statusText(status)})
 	}
-	statuses := g.Map(l.statuses, func(status string) g.Node {
-		return h.Option(h.Value(status), g.If(l.values.Get("status") == status, h.Selected()), g.Text(statusText(status)))
-	})
 	choices := func(name, label string, resource domain.Resource) g.Node {
-		return field(name, label, h.Select(h.ID(name), h.Name(name), h.Option(h.Value(""), g.Text("any")), g.Map(l.labels[resource], func(c slots.Choice) g.Node {
-			id := strconv.FormatInt(c.ID, 10)
-			return h.Option(h.Value(id), g.If(l.values.Get(name) == id, h.Selected()), g.Text(c.Name))
-		})))
+		var all [][2]string
+		for _, c := range l.labels[resource] {
+			all = append(all, [2]string{strconv.FormatInt(c.ID, 10), c.Name})
+		}
+		return condition(name, label, selection(name, l.values.Get(name), all))
 	}
 	date := func(name, label string) g.Node {
-		return field(name, label, h.Input(h.ID(name), h.Name(name), h.Type("date"), h.Value(l.values.Get(name))))
+		return condition(name, label, h.Input(h.ID(name), h.Name(name), h.Type("date"), h.Value(l.values.Get(name))))
 	}
 	return h.Form(h.Class("conditions"), h.Method("get"), h.Action(bookingListPath), h.Role("search"),
 		hidden("when", l.when), g.If(l.values.Has("customer"), hidden("customer", l.values.Get("customer"))),
-		field("q", "Search", h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.values.Get("q")), h.Placeholder("name, e-mail, code or id"))),
-		field("status", "Status", h.Select(h.ID("status"), h.Name("status"), h.Option(h.Value(""), g.Text("any")), statuses)),
+		condition("q", "Search", h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.values.Get("q")), h.Placeholder("name, e-mail, code or id"))),
+		condition("status", "Status", selection("status", l.values.Get("status"), statuses)),
 		choices("agent", "Agent", domain.AgentResource),
 		choices("service", "Service", domain.ServiceResource),
 		choices("location", "Location", domain.LocationResource),

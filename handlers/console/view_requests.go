@@ -66,36 +66,28 @@ func (f requestFilter) values(before int64) url.Values {
 }
 
 // statusChoices are the statuses to choose from; one digit stands for all that begin with it.
-var statusChoices = [][2]string{{"", "any"}, {"2", "2xx: done"}, {"4", "4xx: refused"}, {"5", "5xx: failed"}, {"400", "400"}, {"401", "401"}, {"403", "403"}, {"404", "404"}, {"409", "409"}, {"412", "412"}, {"422", "422"}, {"429", "429"}, {"500", "500"}, {"503", "503"}}
+var statusChoices = [][2]string{{"2", "2xx: done"}, {"4", "4xx: refused"}, {"5", "5xx: failed"}, {"400", "400"}, {"401", "401"}, {"403", "403"}, {"404", "404"}, {"409", "409"}, {"412", "412"}, {"422", "422"}, {"429", "429"}, {"500", "500"}, {"503", "503"}}
 
 func (l requestList) form() g.Node {
-	keys := [][2]string{{"", "any"}}
+	var keys, routes [][2]string
 	for _, id := range slices.Sorted(maps.Keys(l.Keys)) {
 		keys = append(keys, [2]string{strconv.FormatInt(id, 10), l.Keys[id]})
 	}
-	routes := [][2]string{{"", "any"}}
 	for _, route := range l.Routes {
 		routes = append(routes, [2]string{route, route})
 	}
 	return g.Group{
-		h.Form(h.Class("filter"), h.Role("search"), h.Action(requestsPath),
-			selection("key", "Key", l.Filter.Key, keys), selection("status", "Status", l.Filter.Status, statusChoices), selection("route", "Route", l.Filter.Route, routes),
-			h.Div(h.Class("field"), h.Label(h.For("record"), g.Text("Record")), errorView("record", l.Problem),
-				h.Input(h.ID("record"), h.Name("record"), h.Value(l.Filter.Record), h.Placeholder("bookings/17"), g.If(l.Problem != "", g.Group{h.Aria("invalid", "true"), h.Aria("describedby", "record-error")}))),
+		h.Form(h.Class("conditions"), h.Role("search"), h.Action(requestsPath),
+			condition("key", "Key", selection("key", l.Filter.Key, keys)),
+			condition("status", "Status", selection("status", l.Filter.Status, statusChoices)),
+			condition("route", "Route", selection("route", l.Filter.Route, routes)),
+			condition("record", "Record", g.Group{errorView("record", l.Problem),
+				h.Input(h.ID("record"), h.Name("record"), h.Value(l.Filter.Record), h.Placeholder("bookings/17"), g.If(l.Problem != "", g.Group{h.Aria("invalid", "true"), h.Aria("describedby", "record-error")}))}),
 			g.If(l.Filter.Request != "", hidden("request", l.Filter.Request)),
-			h.Button(g.Text("Filter")),
-			g.If(l.Filter != requestFilter{}, h.A(h.Href(requestsPath), g.Text("All requests"))),
+			h.Div(h.Class("actions"), h.Button(h.Class("main"), g.Text("Filter")), g.If(l.Filter != requestFilter{}, h.A(h.Class("button quiet"), h.Href(requestsPath), g.Text("All requests")))),
 		),
 		g.If(l.Filter.Request != "", h.P(g.Text("Requests with the id "), h.Code(g.Text(l.Filter.Request)), g.Text(":"))),
 	}
-}
-
-// selection is a list of values and their texts to choose from.
-func selection(name, label, chosen string, choices [][2]string) g.Node {
-	return h.Div(h.Class("field"), h.Label(h.For(name), g.Text(label)),
-		h.Select(h.ID(name), h.Name(name), g.Map(choices, func(c [2]string) g.Node {
-			return h.Option(h.Value(c[0]), g.If(c[0] == chosen, h.Selected()), g.Text(c[1]))
-		})))
 }
 
 func (l requestList) row(e requestlog.Entry) g.Node {
@@ -155,22 +147,22 @@ func requestStatusView(e requestlog.Entry) g.Node {
 
 // requestView shows a request with everything that is known about it.
 func requestView(e requestlog.Entry, names map[int64]string, changes []journal.Entry) g.Node {
-	facts := h.Dl(h.Class("health"),
-		requestFact("Status", requestStatusView(e)),
-		requestFact("Key", callerView(e, names)),
-		requestFact("Time (UTC)", requestTime(e).view("")),
-		requestFact("Duration", g.Text(durationText(e.Took))),
-		requestFact("Statements", g.Text(strconv.FormatInt(e.Statements, 10))),
-		requestFact("Request id", h.Code(g.Text(e.RequestID))),
-		requestFact("Route", g.Text(e.Route)),
-		g.If(e.Tool != "", requestFact("Tool", g.Text(e.Tool))),
-		g.If(e.Query != "", requestFact("Query", h.Code(g.Text(e.Query)))),
-		g.If(len(e.Ignored) > 0, requestFact("Ignored", g.Text(strings.Join(e.Ignored, ", ")))),
-	)
+	facts := []fact{
+		{"Status", requestStatusView(e)},
+		{"Key", callerView(e, names)},
+		{"Time (UTC)", requestTime(e).view("")},
+		textFact("Duration", durationText(e.Took)),
+		textFact("Statements", strconv.FormatInt(e.Statements, 10)),
+		{"Request id", h.Code(g.Text(e.RequestID))},
+		textFact("Route", e.Route),
+		textFact("Tool", e.Tool),
+		{"Query", g.If(e.Query != "", h.Code(g.Text(e.Query)))},
+		textFact("Ignored", strings.Join(e.Ignored, ", ")),
+	}
 	refused := slices.Sorted(maps.Keys(e.Fields))
 	return g.Group{
 		g.If(e.Refused > 0, h.P(h.Class("hint"), g.Text("This is the first of the requests without a valid key in its minute; the others are only counted."))),
-		facts,
+		h.Div(h.Class("facts"), factsView("Request", facts)),
 		g.If(len(refused) > 0, g.Group{h.H2(g.Text("What was refused")), dataTable([]string{"Field", "Why"}, g.Map(refused, func(name string) g.Node {
 			return dataRow(h.Span(h.Class("name"), g.Text(name)), cell("Why", g.Text(e.Fields[name])))
 		}))}),
@@ -193,5 +185,3 @@ func recordOf(e requestlog.Entry) string {
 	resource, _, _ := strings.Cut(strings.TrimPrefix(e.Route, "/"), "/")
 	return resource + "/" + strconv.FormatInt(e.RecordID, 10)
 }
-
-func requestFact(name string, value g.Node) g.Node { return h.Div(h.Dt(g.Text(name)), h.Dd(value)) }

@@ -3,6 +3,7 @@ package middleware
 import (
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -19,6 +20,17 @@ func AddressFrom(proxies []*net.IPNet) echo.IPExtractor {
 		trust = append(trust, echo.TrustIPRange(network))
 	}
 	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+// From reports whether a request comes directly from an address in one of the networks, such as those of trusted
+// proxies.
+func From(r *http.Request, networks []*net.IPNet) bool {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	peer := net.ParseIP(host)
+	return slices.ContainsFunc(networks, func(network *net.IPNet) bool { return network.Contains(peer) })
 }
 
 // TrimEscapedPath removes the slash at the end of an escaped path. echo routes

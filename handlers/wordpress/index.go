@@ -162,18 +162,8 @@ func encode(body any) ([]byte, error) {
 // origin returns scheme and host of a request as its client sees them.
 func (i Index) origin(c echo.Context) string {
 	scheme := "http"
-	if c.Request().TLS != nil || c.Request().Header.Get(echo.HeaderXForwardedProto) == "https" && i.fromProxy(c) {
+	if c.Request().TLS != nil || c.Request().Header.Get(echo.HeaderXForwardedProto) == "https" && middleware.From(c.Request(), i.Proxies) {
 		scheme = "https"
 	}
 	return scheme + "://" + c.Request().Host
-}
-
-// fromProxy reports whether a request comes from a trusted proxy.
-func (i Index) fromProxy(c echo.Context) bool {
-	host, _, err := net.SplitHostPort(c.Request().RemoteAddr)
-	if err != nil {
-		return false
-	}
-	peer := net.ParseIP(host)
-	return slices.ContainsFunc(i.Proxies, func(network *net.IPNet) bool { return network.Contains(peer) })
 }
