@@ -108,6 +108,7 @@ func TestRefusedHours(t *testing.T) {
 	}{
 		`{"agent_id":999,"hours":{"monday":[]}}`:                           {400, "agent_id", "Agent not found"},
 		`{"hours":null}`:                                                   {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
+		`{"agent_id":null,"hours":null}`:                                   {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
 		`{"hours":{"monday":null}}`:                                        {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
 		`{"hours":[1]}`:                                                    {400, "hours", "Must be an object"},
 		`{"hours":{"Monday":[]}}`:                                          {400, "hours.Monday", "Must be one of: monday, tuesday, wednesday, thursday, friday, saturday, sunday"},

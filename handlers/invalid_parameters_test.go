@@ -23,7 +23,7 @@ var companions = map[string]string{"meta_key": "meta_value=b&", "meta_value": "m
 
 // invalidCode returns the code with which a route rejects parameters.
 func invalidCode(path string) string {
-	if strings.HasSuffix(path, "/availability") {
+	if strings.HasSuffix(path, "/availability") || path == "/business-hours" {
 		return "invalid_request"
 	}
 	return "invalid_parameters"

@@ -159,7 +159,7 @@ func requireEveryField(t *testing.T, refusing map[string][]string) {
 		t.Fatal(err)
 	}
 	for path, item := range contract.document.Paths.Map() {
-		if item.Put == nil {
+		if item.Put == nil || path == "/business-hours" { // see TestWeeklyHours
 			continue
 		}
 		resource := resourceAt(path)

@@ -520,6 +520,8 @@ func (p *provoker) outsideScope(d documentedError, r request) (a answer, substit
 		r.body = `{"short_description":"not written"}`
 	case "createWebhook", "updateWebhook":
 		r.body = `{"url":"https://example.com/","events":["*"],"agents":[1,5]}`
+	case "getBusinessHours":
+		r.query = "agent_id=5"
 	case "listFreeAgents":
 		scope = domain.Scope{Services: []int64{2}}
 		r.query, substitutes = "service_id=4", []string{"service_id 4", "agent_id 5"}

@@ -104,7 +104,7 @@ func nullableFields(t *testing.T) map[string]bool {
 	}
 	fields := map[string]bool{}
 	for path, item := range c.document.Paths.Map() {
-		if item.Put == nil {
+		if item.Put == nil || path == "/business-hours" { // see TestWeeklyHours
 			continue
 		}
 		resource, _, _ := strings.Cut(path[1:], "/")
