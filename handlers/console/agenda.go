@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 const (
@@ -121,14 +122,14 @@ func (c *Console) showAgenda(v *visit) error {
 	if err != nil {
 		return err
 	}
-	page := agendaPage{today: availability.MomentOf(site.LocalNow()).Day, zone: site.Zone}
-	page.agendaChoice = readAgendaChoice(v.r.URL.Query(), page.today)
-	from, to := page.days()
-	if page.all, err = slots.TimetableColumns(v.ctx(), site, page.Of, from, to); err != nil {
+	p := agendaPage{today: availability.MomentOf(site.LocalNow()).Day, zone: site.Zone}
+	p.agendaChoice = readAgendaChoice(v.r.URL.Query(), p.today)
+	from, to := p.days()
+	if p.all, err = slots.TimetableColumns(v.ctx(), site, p.Of, from, to); err != nil {
 		return err
 	}
-	shown := page.chosen()
-	query := slots.TimetableQuery{Of: page.Of, From: from, To: to, Limit: agendaBookings}
+	shown := p.chosen()
+	query := slots.TimetableQuery{Of: p.Of, From: from, To: to, Limit: agendaBookings}
 	for _, choice := range shown {
 		query.IDs = append(query.IDs, choice.ID)
 	}
@@ -140,14 +141,14 @@ func (c *Console) showAgenda(v *visit) error {
 	if err != nil {
 		return err
 	}
-	page.more = table.More
+	p.more = table.More
 	for _, choice := range shown {
 		for day := from; day <= to; day++ {
-			page.columns = append(page.columns, page.column(site, choice, day, table, off.Records))
+			p.columns = append(p.columns, p.column(site, choice, day, table, off.Records))
 		}
 	}
-	page.limitHours()
-	c.show(v, http.StatusOK, layout{Title: page.title(), Agenda: true}, page.view())
+	p.limitHours()
+	c.show(v, http.StatusOK, page.Layout{Title: p.title(), Style: agendaStylePath}, p.view())
 	return nil
 }
 

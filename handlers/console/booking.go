@@ -12,6 +12,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -29,36 +30,36 @@ type bookingPage struct {
 }
 
 func (c *Console) showBooking(v *visit) error {
-	page, found, err := c.loadBooking(v)
+	p, found, err := c.loadBooking(v)
 	if err != nil || !found {
 		return err
 	}
-	c.show(v, http.StatusOK, layout{Title: page.title()}, page.view())
+	c.show(v, http.StatusOK, page.Layout{Title: p.title()}, p.view())
 	return nil
 }
 
 // loadBooking loads the booking of the path. If there is none, it says so and found is false.
-func (c *Console) loadBooking(v *visit) (page bookingPage, found bool, err error) {
-	if page.site, err = v.Platform.Session(v.ctx()); err != nil {
-		return page, false, err
+func (c *Console) loadBooking(v *visit) (p bookingPage, found bool, err error) {
+	if p.site, err = v.Platform.Session(v.ctx()); err != nil {
+		return p, false, err
 	}
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	if err == nil {
-		page.BookingDetail, err = records.LoadBookingDetail(v.ctx(), page.site, id)
+		p.BookingDetail, err = records.LoadBookingDetail(v.ctx(), p.site, id)
 	} else {
 		err = domain.NotFound(domain.BookingResource, 0)
 	}
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		c.showMessage(v, http.StatusNotFound, "There is no such booking", "It may have been deleted: the journal says so.")
-		return page, false, nil
+		return p, false, nil
 	}
 	if err != nil {
-		return page, false, err
+		return p, false, err
 	}
-	if page.address, err = slots.Address(v.ctx(), page.site); err != nil {
-		return page, false, err
+	if p.address, err = slots.Address(v.ctx(), p.site); err != nil {
+		return p, false, err
 	}
-	return page, true, page.loadHistory(v)
+	return p, true, p.loadHistory(v)
 }
 
 // loadHistory loads what happened to the booking, its order and its payments. Without our tables there is nothing.

@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 const bookingListPath = bookingsPath + "/list"
@@ -73,13 +74,13 @@ func (c *Console) listBookings(v *visit) error {
 	}
 	filter := list.filter()
 	filter.Paging = session.Paging{Page: 1, PerPage: bookingsPerPage}
-	if page, err := strconv.ParseInt(v.r.URL.Query().Get("page"), 10, 64); err == nil && page > 1 && page < maxBookingPage {
-		filter.Page = page
+	if number, err := strconv.ParseInt(v.r.URL.Query().Get("page"), 10, 64); err == nil && number > 1 && number < maxBookingPage {
+		filter.Page = number
 	}
 	if list.found, err = bookings.List(v.ctx(), site, filter); err != nil {
 		return err
 	}
-	c.show(v, http.StatusOK, layout{Title: "Bookings"}, list.view())
+	c.show(v, http.StatusOK, page.Layout{Title: "Bookings"}, list.view())
 	return nil
 }
 

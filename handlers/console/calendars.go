@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -38,7 +39,7 @@ func (c *Console) listCalendars(v *visit) error {
 		rows[i].Labels = labels
 	}
 	slices.SortStableFunc(rows, func(a, b keyRow) int { return cmp.Compare(ended(a), ended(b)) })
-	c.show(v, http.StatusOK, layout{Title: "Calendars"}, calendarsView(rows))
+	c.show(v, http.StatusOK, page.Layout{Title: "Calendars"}, calendarsView(rows))
 	return nil
 }
 
@@ -67,7 +68,7 @@ func (c *Console) withCalendar(v *visit, serve func(keys.Key) error) error {
 
 func (c *Console) showRevokeCalendar(v *visit, status int, problem string) error {
 	return c.withCalendar(v, func(key keys.Key) error {
-		c.show(v, status, layout{Title: "Revoke calendar " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != ""}, revokeCalendarView(key, csrfToken(v.session), problem))
+		c.show(v, status, page.Layout{Title: "Revoke calendar " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != ""}, revokeCalendarView(key, csrfToken(v.session), problem))
 		return nil
 	})
 }
@@ -87,13 +88,13 @@ func (c *Console) revokeCalendar(v *visit) error {
 const newCalendarTitle = "New calendar"
 
 // calendarForm is the form of a new calendar as submitted.
-type calendarForm struct{ form }
+type calendarForm struct{ page.Form }
 
 // terms returns the attributes shown in the form.
 func (f *calendarForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
 	subject := keys.CalendarSubjects[0]
 	for _, a := range keys.CalendarSubjects {
-		if f.value("of") == string(a.Of) {
+		if f.Value("of") == string(a.Of) {
 			subject = a
 		}
 	}
@@ -102,28 +103,28 @@ func (f *calendarForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
 }
 
 func (c *Console) showNewCalendar(v *visit) error {
-	return c.showCalendarForm(v, http.StatusOK, &calendarForm{newForm(url.Values{"of": {string(domain.AgentResource)}, "details": {string(keys.Busy)}})})
+	return c.showCalendarForm(v, http.StatusOK, &calendarForm{page.NewForm(url.Values{"of": {string(domain.AgentResource)}, "details": {string(keys.Busy)}})})
 }
 
 func (c *Console) redisplayNewCalendar(v *visit, status int, problem string) error {
-	return c.showCalendarForm(v, status, &calendarForm{submittedValues(v.r, problem)})
+	return c.showCalendarForm(v, status, &calendarForm{page.Submitted(v.r, problem)})
 }
 
 func (c *Console) showCalendarForm(v *visit, status int, f *calendarForm) error {
-	c.show(v, status, layout{Title: newCalendarTitle, Invalid: f.invalid()}, f.view(csrfToken(v.session)))
+	c.show(v, status, page.Layout{Title: newCalendarTitle, Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
 	return nil
 }
 
 func (c *Console) createCalendar(v *visit) error {
-	f := &calendarForm{submittedValues(v.r, "")}
+	f := &calendarForm{page.Submitted(v.r, "")}
 	n := keys.NewKey{Kind: keys.Calendar}
-	parseForm(c, v, &f.form, nil, f.terms(), &n)
+	parseForm(c, v, &f.Form, nil, f.terms(), &n)
 	if len(f.Errors) == 0 {
 		resource, id := keys.Key{Scope: n.Scope}.Subject()
 		name, err := c.calendarName(v, resource, id)
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
-			f.addError("subject", "there is no "+string(resource)+" with this id")
+			f.AddError("subject", "there is no "+string(resource)+" with this id")
 		case err != nil:
 			problem, status := c.explain(v, err)
 			return c.redisplayNewCalendar(v, status, problem)
@@ -133,7 +134,7 @@ func (c *Console) createCalendar(v *visit) error {
 	if len(f.Errors) > 0 {
 		return c.showCalendarForm(v, http.StatusUnprocessableEntity, f)
 	}
-	secret, key, err := createOnce(v, f.value("nonce"), n)
+	secret, key, err := createOnce(v, f.Value("nonce"), n)
 	switch {
 	case errors.Is(err, errSubmitted):
 		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its calendar was made and its address shown then. If you did not copy it, revoke it and make another one.")
@@ -143,7 +144,7 @@ func (c *Console) createCalendar(v *visit) error {
 		return c.redisplayNewCalendar(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: calendar created", "key_id", key.ID)
-	c.show(v, http.StatusOK, layout{Title: "Calendar " + strconv.FormatInt(key.ID, 10) + " was made"}, calendarAddressView(key, c.addresses(v), secret))
+	c.show(v, http.StatusOK, page.Layout{Title: "Calendar " + strconv.FormatInt(key.ID, 10) + " was made"}, calendarAddressView(key, c.addresses(v), secret))
 	return nil
 }
 

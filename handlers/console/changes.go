@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -34,22 +35,22 @@ func (c *Console) listChanges(v *visit) error {
 	if err != nil {
 		return err
 	}
-	c.answer(v, http.StatusOK, layout{Title: "Journal"}, changesView(only, entries, names), changeListFactsOf(entries, names))
+	c.answer(v, http.StatusOK, page.Layout{Title: "Journal"}, changesView(only, entries, names), changeListFactsOf(entries, names))
 	return nil
 }
 
 func changesView(only []journal.Resource, entries []journal.Entry, names map[int64]string) g.Node {
-	filters := []filter{{"all", journalPath, len(only) == 0}}
+	filters := []page.Link{{Text: "all", Path: journalPath, Here: len(only) == 0}}
 	for _, r := range journal.Resources {
-		filters = append(filters, filter{string(r), journalPath + "?resource=" + string(r), slices.Contains(only, r)})
+		filters = append(filters, page.Link{Text: string(r), Path: journalPath + "?resource=" + string(r), Here: slices.Contains(only, r)})
 	}
 	list := h.P(g.Text("The journal has no such changes."))
 	if len(entries) > 0 {
-		list = dataTable([]string{"Change", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, names) }))
+		list = page.Table([]string{"Change", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, names) }))
 	}
 	return g.Group{
 		h.P(g.Text("All changes on the site, made by anybody.")),
-		filterList("Records", filters),
+		page.Links("Records", filters),
 		list,
 		h.P(h.Class("hint"), g.Text("Times are in UTC; changes by others that were found by comparing have the time at which they were found. The newest "+strconv.Itoa(shownChanges)+" are shown, among the last 10,000; clients read all of them with "),
 			h.Code(g.Text("GET /changes")), g.Text(".")),
@@ -61,11 +62,11 @@ func changeRow(e journal.Entry, names map[int64]string) g.Node {
 	if e.Resource == journal.Bookings {
 		name = h.A(h.Href(bookingPath(e.ID)), name)
 	}
-	return dataRow(
+	return page.Row(
 		g.Group{h.Span(h.Class("name"), name), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
-		cell("Who", originView(e, names), g.If(e.RequestID != "", g.Group{g.Text(", "), h.A(h.Href(requestsOf("request", e.RequestID)), g.Text("request"), screenReaderText(fmt.Sprintf(" of change %d", e.Number)))})),
-		cell("Details", g.Text(changeDetails(e.Booking))),
-		cell("Time", newUTCTime(domain.Timestamp(e.At.Format(time.DateTime))).view("")),
+		page.Cell("Who", originView(e, names), g.If(e.RequestID != "", g.Group{g.Text(", "), h.A(h.Href(requestsOf("request", e.RequestID)), g.Text("request"), page.ScreenReaderText(fmt.Sprintf(" of change %d", e.Number)))})),
+		page.Cell("Details", g.Text(changeDetails(e.Booking))),
+		page.Cell("Time", page.NewUTC(domain.Timestamp(e.At.Format(time.DateTime))).View("")),
 	)
 }
 

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
@@ -71,16 +71,11 @@ type Site struct {
 	overview *overview
 }
 
-//go:embed style.css script.js icon.svg
-var files embed.FS
-
 // New returns a console that asks its visitors to wait until Open is called.
 func New(now domain.Clock, log *slog.Logger) *Console {
 	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now), forgers: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
-	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
-		mux.HandleFunc("GET "+Path+"/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
-	}
+	page.ServeFiles(mux, Path)
 	mux.Handle("GET "+Path, c.withSession(c.showOverview))
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusSeeOther))
 	mux.Handle("GET "+Path+"/", c.withSession(c.noPage)) // also reached when the address of a form is opened again
@@ -162,7 +157,7 @@ func (c *Console) withDatabase(serve func(*visit) error) http.Handler {
 }
 
 func (c *Console) showStarting(v *visit) {
-	c.answer(v, http.StatusServiceUnavailable, layout{Title: "The database is not open yet", RefreshAfter: retryAfter},
+	c.answer(v, http.StatusServiceUnavailable, page.Layout{Title: "The database is not open yet", RefreshAfter: retryAfter},
 		messageView("", "", "The console needs the site's database, and Bookside is not connected to it yet. This page reloads by itself."),
 		messageFacts{"The server of the API is not connected to the database yet. Try again in a moment."})
 }
@@ -198,7 +193,7 @@ func (c *Console) notFound(v *visit) error {
 
 // showMessage sends a page that only has a text.
 func (c *Console) showMessage(v *visit, status int, title, text string) {
-	c.answer(v, status, layout{Title: title}, messageView(v.session, v.r.URL.Path, text), messageFacts{title + ". " + text})
+	c.answer(v, status, page.Layout{Title: title}, messageView(v.session, v.r.URL.Path, text), messageFacts{title + ". " + text})
 }
 
 // retryAfter is how long a client is asked to wait for the database, in seconds.
@@ -208,7 +203,7 @@ const (
 )
 
 // answer sends a page to a browser, or its facts to WordPress.
-func (c *Console) answer(v *visit, status int, l layout, content g.Node, facts any) {
+func (c *Console) answer(v *visit, status int, l page.Layout, content g.Node, facts any) {
 	if v.wordpress {
 		v.send(status, facts)
 		return
@@ -217,14 +212,14 @@ func (c *Console) answer(v *visit, status int, l layout, content g.Node, facts a
 }
 
 // show sends a page.
-func (c *Console) show(v *visit, status int, l layout, content g.Node) {
-	l.Session, l.Path, l.Proxied = v.session, v.r.URL.Path, v.proxied != ""
+func (c *Console) show(v *visit, status int, l page.Layout, content g.Node) {
+	l.Files, l.Banner = Path, v.banner()
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	if status == http.StatusServiceUnavailable {
 		v.w.Header().Set(retryAfterHeader, strconv.Itoa(retryAfter))
 	}
 	v.w.WriteHeader(status)
-	_ = l.around(content).Render(v.w) // fails only if the client is gone
+	_ = l.Around(content).Render(v.w) // fails only if the client is gone
 }
 
 // redirectToOverview redirects to the first page and drops the form.

@@ -13,6 +13,6 @@
 //   - the session is a random cookie that scripts cannot read and that is never
 //     sent with requests from other sites.
 //
-// It imports adapter and what is below it, and handlers/ratelimit for the limits of keys and to bound
-// attempts to log in.
+// Its pages are made of the parts in handlers/console/page. It imports adapter and what is below it, and
+// handlers/ratelimit for the limits of keys and to bound attempts to log in.
 package console

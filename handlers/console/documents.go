@@ -6,6 +6,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/documents"
 )
 
@@ -23,7 +24,7 @@ func (c *Console) listDocuments(v *visit) error {
 	if query != "" {
 		content = matchList(library.Search(query))
 	}
-	c.show(v, http.StatusOK, layout{Title: "Documents"}, g.Group{documentSearch(query), content})
+	c.show(v, http.StatusOK, page.Layout{Title: "Documents"}, g.Group{documentSearch(query), content})
 	return nil
 }
 
@@ -36,7 +37,7 @@ func (c *Console) showDocument(v *visit) error {
 	if !ok {
 		return c.noPage(v)
 	}
-	c.show(v, http.StatusOK, layout{Title: document.Title}, g.Group{documentSearch(""), h.Article(g.Raw(string(document.HTML)))})
+	c.show(v, http.StatusOK, page.Layout{Title: document.Title}, g.Group{documentSearch(""), h.Article(g.Raw(string(document.HTML)))})
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -33,7 +34,7 @@ func (c *Console) listEvents(v *visit, status int, problem string) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no events
 		return err
 	}
-	c.answer(v, status, layout{Title: "Extensions", Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem), eventListFactsOf(list))
+	c.answer(v, status, page.Layout{Title: "Extensions", Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem), eventListFactsOf(list))
 	return nil
 }
 
@@ -62,18 +63,18 @@ func (c *Console) tellAgain(v *visit) error {
 }
 
 func eventsView(state string, list []events.Stored, csrf, problem string) g.Node {
-	filters := []filter{{"all", extensionsPath, state == ""}}
+	filters := []page.Link{{Text: "all", Path: extensionsPath, Here: state == ""}}
 	for _, s := range events.States {
-		filters = append(filters, filter{s, extensionsPath + "?state=" + s, state == s})
+		filters = append(filters, page.Link{Text: s, Path: extensionsPath + "?state=" + s, Here: state == s})
 	}
 	table := h.P(g.Text("There are no such events."))
 	if len(list) > 0 {
-		table = dataTable([]string{"Event", "State", "Queued", ""}, g.Map(list, func(e events.Stored) g.Node { return eventRow(e, csrf) }))
+		table = page.Table([]string{"Event", "State", "Queued", ""}, g.Map(list, func(e events.Stored) g.Node { return eventRow(e, csrf) }))
 	}
 	return g.Group{
-		alert(problem),
+		page.Alert(problem),
 		h.P(g.Text("What the companion told the extensions of the site, such as calendars and Zoom, about changes by the API. To compare the site's own times and prices with those of the API, run "), h.Code(g.Text("bookside extensions verify")), g.Text(".")),
-		filterList("States", filters),
+		page.Links("States", filters),
 		table,
 		h.P(h.Class("hint"), g.Text("Times are in UTC. The newest "+strconv.Itoa(shownEvents)+" of the last 30 days are shown. What extensions may have heard of as new is told again as an update, and payments are not told again; messages are not sent again.")),
 	}
@@ -83,16 +84,16 @@ func eventRow(e events.Stored, csrf string) g.Node {
 	id := strconv.FormatInt(e.ID, 10)
 	state := g.Group{h.Span(h.Class("status "+e.State), g.Text(e.State))}
 	if e.FinishedAt != "" {
-		state = append(state, h.Br(), h.Span(h.Class("hint"), newUTCTime(e.FinishedAt).view("")))
+		state = append(state, h.Br(), h.Span(h.Class("hint"), page.NewUTC(e.FinishedAt).View("")))
 	}
 	if e.Failure != "" {
 		state = append(state, h.Br(), g.Text(e.Failure))
 	}
-	return dataRow(g.Group{h.Span(h.Class("name event"), g.Text(e.Name)), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.RecordID, 10)))},
-		cell("State", state),
-		cell("Queued", newUTCTime(e.CreatedAt).view("")),
+	return page.Row(g.Group{h.Span(h.Class("name event"), g.Text(e.Name)), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.RecordID, 10)))},
+		page.Cell("State", state),
+		page.Cell("Queued", page.NewUTC(e.CreatedAt).View("")),
 		h.Td(h.Role("cell"), h.Class("actions"), g.If(e.Repeatable(), h.Form(h.Method("post"), h.Action(extensionsPath+"/"+id+"/again"),
-			hidden("csrf", csrf), h.Button(g.Text("Send again"), screenReaderText(" "+e.Name+" "+strconv.FormatInt(e.RecordID, 10)))))),
+			page.Hidden("csrf", csrf), h.Button(g.Text("Send again"), page.ScreenReaderText(" "+e.Name+" "+strconv.FormatInt(e.RecordID, 10)))))),
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 // The contents of pages for WordPress, which shows them in its own style and in the site's language. Times
@@ -44,10 +45,10 @@ type fieldFacts struct {
 }
 
 // factsOf returns a form for attributes.
-func factsOf[S, N any](f *form, attributes []keys.Attribute[S, N]) formFacts {
+func factsOf[S, N any](f *page.Form, attributes []keys.Attribute[S, N]) formFacts {
 	facts := formFacts{Nonce: f.Nonce, Version: f.Version, Problem: f.Problem}
 	for _, a := range attributes {
-		field := fieldFacts{Name: a.Name, Type: "text", Label: a.Label, Hint: a.Hint, Value: f.value(a.Name), Error: f.errorFor(a.Name), Choices: a.Choices}
+		field := fieldFacts{Name: a.Name, Type: "text", Label: a.Label, Hint: a.Hint, Value: f.Value(a.Name), Error: f.ErrorFor(a.Name), Choices: a.Choices}
 		switch {
 		case len(a.Choices) > 0:
 			field.Type = "choices"
@@ -64,7 +65,7 @@ func factsOf[S, N any](f *form, attributes []keys.Attribute[S, N]) formFacts {
 }
 
 func (f *keyForm) facts() formFacts {
-	facts := factsOf(&f.form, f.attributes())
+	facts := factsOf(&f.Form, f.attributes())
 	i := slices.IndexFunc(facts.Fields, func(field fieldFacts) bool { return field.Name == permissionsField })
 	field := &facts.Fields[i]
 	field.Type, field.Presets, field.Verbs, field.Rows = permissionsField, keys.Presets, keys.PermissionVerbs, f.rows()

@@ -1,82 +1,39 @@
 package console
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
-	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
-// form is a form for the attributes of something, with the submitted values and their errors.
-type form struct {
-	ID      int64 // 0 for something new
-	Values  url.Values
-	Nonce   string // identifies the form, which can be submitted once
-	Version string // hash of the values that the form was filled from
-	Problem string // of the form as a whole
-	Errors  []fieldError
-}
-
-// fieldError describes what is wrong with a field.
-type fieldError struct{ Field, Error string }
-
-func newForm(values url.Values) form { return form{Values: values, Nonce: rand.Text()} }
-
-// submittedValues returns a submitted form with its general problem; "" for none.
-func submittedValues(r *http.Request, problem string) form {
-	f := newForm(maps.Clone(r.PostForm))
-	f.Problem = problem
-	return f
-}
-
 // storedValues returns a form filled with stored values.
-func storedValues[S, N any](id int64, attributes []keys.Attribute[S, N], is S) form {
+func storedValues[S, N any](id int64, attributes []keys.Attribute[S, N], is S) page.Form {
 	values := url.Values{}
 	for _, a := range attributes {
 		values.Set(a.Name, a.Format(is))
 	}
 	sum := sha256.Sum256([]byte(values.Encode()))
-	return form{ID: id, Values: values, Version: hex.EncodeToString(sum[:16])}
+	return page.Form{ID: id, Values: values, Version: hex.EncodeToString(sum[:16])}
 }
-
-// value returns the text of a field.
-func (f *form) value(name string) string {
-	return strings.ReplaceAll(strings.TrimSpace(f.Values.Get(name)), "\r\n", "\n")
-}
-
-// addError adds the error of a field.
-func (f *form) addError(name, problem string) {
-	f.Errors = append(f.Errors, fieldError{name, domain.Capitalize(problem) + "."})
-}
-
-// errorFor returns the error of a field, or "".
-func (f *form) errorFor(field string) string {
-	for _, e := range f.Errors {
-		if e.Field == field {
-			return e.Error
-		}
-	}
-	return ""
-}
-
-// invalid reports whether the form has any error.
-func (f *form) invalid() bool { return f.Problem != "" || len(f.Errors) > 0 }
 
 // parseForm puts the fields that differ from those of stored, or all fields if stored is nil, into n, and
 // returns the names of their attributes. It fills f.Errors. Unchanged fields are not checked: a key's last
 // day may be in the past, or its agent deleted.
-func parseForm[S, N any](c *Console, v *visit, f, stored *form, attributes []keys.Attribute[S, N], n *N) (changed []string) {
+func parseForm[S, N any](c *Console, v *visit, f, stored *page.Form, attributes []keys.Attribute[S, N], n *N) (changed []string) {
 	for _, a := range attributes {
-		text := f.value(a.Name)
-		if stored != nil && text == stored.value(a.Name) {
+		text := f.Value(a.Name)
+		if stored != nil && text == stored.Value(a.Name) {
 			continue
 		}
 		changed = append(changed, a.Name)
@@ -94,7 +51,7 @@ func parseForm[S, N any](c *Console, v *visit, f, stored *form, attributes []key
 			err = a.Parse(text, c.now(), n)
 		}
 		if err != nil {
-			f.addError(a.Name, err.Error())
+			f.AddError(a.Name, err.Error())
 		}
 	}
 	return changed
@@ -111,4 +68,34 @@ func (c *Console) numbers(v *visit, resource domain.Resource, text string) (stri
 		return "", errors.New(strings.TrimSuffix(problem, "."))
 	}
 	return text, err
+}
+
+// fields shows the fields of attributes.
+func fields[S, N any](f *page.Form, attributes []keys.Attribute[S, N]) g.Node {
+	shown := make(g.Group, len(attributes))
+	for i, a := range attributes {
+		switch {
+		case len(a.Choices) > 0:
+			shown[i] = f.Radios(a.Name, a.Label, a.Hint, choicesOf(a))
+		case a.Lines:
+			shown[i] = f.Field(a.Name, a.Label, a.Hint, h.Textarea(h.ID(a.Name), h.Name(a.Name), h.Class("code"), h.Rows("3"), g.Attr("spellcheck", "false"), g.Attr("autocapitalize", "none"),
+				page.DescribedBy(a.Name, f.ErrorFor(a.Name)), g.Text(f.Value(a.Name))))
+		case a.Box && a.Label != "":
+			shown[i] = h.FieldSet(h.Legend(g.Text(a.Label)), h.Div(h.Class("choices"), f.Box(a.Name, a.Hint, h.ID(a.Name))))
+		case a.Box:
+			shown[i] = h.P(f.Box(a.Name, a.Hint))
+		default:
+			shown[i] = f.Text(a.Name, a.Label, a.Hint, g.If(a.Max > 0, h.MaxLength(strconv.Itoa(a.Max))), g.If(a.Date, h.Type("date")),
+				g.If(!a.Optional, h.Required()), g.If(!a.Optional && i == 0 && !f.Invalid(), h.AutoFocus()))
+		}
+	}
+	return shown
+}
+
+func choicesOf[S, N any](a keys.Attribute[S, N]) []page.Choice {
+	choices := make([]page.Choice, len(a.Choices))
+	for i, c := range a.Choices {
+		choices[i] = page.Choice(c)
+	}
+	return choices
 }

@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // keyForm is the form for the terms of a key.
 type keyForm struct {
-	form
+	page.Form
 	MaskedSecret                     string   // of an existing key
 	Permissions                      []string // ticked boxes
 	Preset                           string   // name of a preset, or custom
@@ -36,7 +37,7 @@ type permissionCell struct {
 	Checked bool   `json:"checked"`
 }
 
-// attributes returns the attributes in the order of the form: the kind of a new key comes before the many
+// attributes returns the attributes in the order of the Form: the kind of a new key comes before the many
 // permissions.
 func (f *keyForm) attributes() []keys.Attribute[keys.Key, keys.NewKey] {
 	if f.ID != 0 {
@@ -80,7 +81,7 @@ func (f *keyForm) rows() []permissionRow {
 func submittedForm(r *http.Request, problem string) *keyForm {
 	// WordPress sends one list, a browser each box.
 	permissions := strings.FieldsFunc(strings.Join(r.PostForm["permissions"], ","), func(r rune) bool { return r == ',' })
-	f := &keyForm{form: submittedValues(r, problem), Permissions: permissions, Preset: strings.TrimSpace(r.PostForm.Get("preset"))}
+	f := &keyForm{Form: page.Submitted(r, problem), Permissions: permissions, Preset: strings.TrimSpace(r.PostForm.Get("preset"))}
 	f.Values.Set("permissions", strings.Join(f.chosen(), ","))
 	return f
 }
@@ -88,7 +89,7 @@ func submittedForm(r *http.Request, problem string) *keyForm {
 // storedForm returns the form filled with a key as stored.
 func storedForm(key keys.Key) *keyForm {
 	return &keyForm{
-		form: storedValues(key.ID, keys.NewTerms, key), MaskedSecret: keyRow{Key: key}.maskedSecret(),
+		Form: storedValues(key.ID, keys.NewTerms, key), MaskedSecret: keyRow{Key: key}.maskedSecret(),
 		Permissions: key.Permissions, Preset: presetOf(key.Permissions),
 	}
 }
@@ -97,9 +98,9 @@ func storedForm(key keys.Key) *keyForm {
 func submittedTerms(r *http.Request, key keys.Key, problem string) (submitted, stored *keyForm) {
 	submitted, stored = submittedForm(r, problem), storedForm(key)
 	submitted.ID, submitted.Version, submitted.MaskedSecret = stored.ID, stored.Version, stored.MaskedSecret
-	submitted.Values.Set("kind", stored.value("kind"))
+	submitted.Values.Set("kind", stored.Value("kind"))
 	if samePermissions(submitted.chosen(), stored.Permissions) {
-		submitted.Values.Set("permissions", stored.value("permissions"))
+		submitted.Values.Set("permissions", stored.Value("permissions"))
 	}
 	return submitted, stored
 }
@@ -134,7 +135,7 @@ func samePermissions(a, b []string) bool {
 // showForm sends a page with a form and its errors.
 func (c *Console) showForm(v *visit, status int, title string, f *keyForm) error {
 	f.DefaultPerMinute, f.DefaultPerHour = f.defaultLimits(v.Limits)
-	c.answer(v, status, layout{Title: title, Invalid: f.invalid()}, f.view(csrfToken(v.session)), f.facts())
+	c.answer(v, status, page.Layout{Title: title, Invalid: f.Invalid()}, f.view(csrfToken(v.session)), f.facts())
 	return nil
 }
 
@@ -143,7 +144,7 @@ func (c *Console) showForm(v *visit, status int, title string, f *keyForm) error
 func (f *keyForm) defaultLimits(options ratelimit.Options) (perMinute, perHour string) {
 	var minutes, hours []string
 	for _, kind := range keys.Kinds {
-		if f.ID != 0 && string(kind) != f.value("kind") {
+		if f.ID != 0 && string(kind) != f.Value("kind") {
 			continue
 		}
 		limits := options.For(keys.Key{Kind: kind})
@@ -156,7 +157,7 @@ func (f *keyForm) defaultLimits(options ratelimit.Options) (perMinute, perHour s
 const newKeyTitle = "New key"
 
 func (c *Console) showNew(v *visit) error {
-	f := &keyForm{form: newForm(url.Values{"kind": {string(keys.Live)}}), Preset: keys.Presets[0].Name}
+	f := &keyForm{Form: page.NewForm(url.Values{"kind": {string(keys.Live)}}), Preset: keys.Presets[0].Name}
 	return c.showForm(v, http.StatusOK, newKeyTitle, f)
 }
 
@@ -167,11 +168,11 @@ func (c *Console) redisplayNew(v *visit, status int, problem string) error {
 func (c *Console) create(v *visit) error {
 	f := submittedForm(v.r, "")
 	n := keys.NewKey{CreatedBy: v.creator()}
-	parseForm(c, v, &f.form, nil, keys.NewTerms, &n)
+	parseForm(c, v, &f.Form, nil, keys.NewTerms, &n)
 	if len(f.Errors) > 0 {
 		return c.showForm(v, http.StatusUnprocessableEntity, newKeyTitle, f)
 	}
-	secret, key, err := createOnce(v, f.value("nonce"), n)
+	secret, key, err := createOnce(v, f.Value("nonce"), n)
 	switch {
 	case errors.Is(err, errSubmitted):
 		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its key was created and shown then. If you did not copy it, revoke it and create another one.")
@@ -187,7 +188,7 @@ func (c *Console) create(v *visit) error {
 
 // showCreated shows a new key. rolled is the key that it replaces; nil for none.
 func (c *Console) showCreated(v *visit, key keys.Key, secret string, rolled *keys.Key) {
-	c.answer(v, http.StatusOK, layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"},
+	c.answer(v, http.StatusOK, page.Layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"},
 		createdView(c.addresses(v), key, secret, rolled), createdFacts{secret, key.ID})
 }
 
@@ -219,12 +220,12 @@ func (c *Console) redisplayEdit(v *visit, status int, problem string) error {
 func (c *Console) update(v *visit) error {
 	return c.withKey(v, func(key keys.Key) error {
 		f, stored := submittedTerms(v.r, key, "")
-		if f.value("version") != f.Version {
+		if f.Value("version") != f.Version {
 			f.Problem = "Somebody else has changed this key in the meantime. Compare with the list of keys before you send the form again."
 			return c.showForm(v, http.StatusConflict, editTitle(key), f)
 		}
 		var n keys.NewKey
-		changed := parseForm(c, v, &f.form, &stored.form, keys.Terms, &n)
+		changed := parseForm(c, v, &f.Form, &stored.Form, keys.Terms, &n)
 		if len(f.Errors) > 0 {
 			return c.showForm(v, http.StatusUnprocessableEntity, editTitle(key), f)
 		}

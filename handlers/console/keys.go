@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -19,25 +19,14 @@ import (
 type keyRow struct {
 	keys.Key
 	Status            keys.Status
-	Created, LastUsed utcTime
-	Expires           utcTime
+	Created, LastUsed page.UTC
+	Expires           page.UTC
 	Limited           bool
 	PerMinute         int64
 	PerHour           int64
 	LastDay           int64 // requests in the last 24 hours
 	Labels            slots.Labels
 	Unused            time.Duration // time since the last use
-}
-
-// utcTime is a time in UTC, for machines and for people; the zero value is none.
-type utcTime struct{ Machine, Text string }
-
-func newUTCTime(t domain.Timestamp) utcTime {
-	instant, ok := t.Time()
-	if !ok {
-		return utcTime{}
-	}
-	return utcTime{instant.Format("2006-01-02T15:04:05Z"), instant.Format("2006-01-02 15:04")}
 }
 
 // maskedSecret returns the first and last characters of the secret.
@@ -56,7 +45,7 @@ func (c *Console) row(v *visit, key keys.Key) keyRow {
 	}
 	return keyRow{
 		Unused: unused,
-		Key:    key, Status: key.Status(c.now()), Created: newUTCTime(key.CreatedAt), LastUsed: newUTCTime(key.LastUsedAt), Expires: newUTCTime(key.ExpiresAt),
+		Key:    key, Status: key.Status(c.now()), Created: page.NewUTC(key.CreatedAt), LastUsed: page.NewUTC(key.LastUsedAt), Expires: page.NewUTC(key.ExpiresAt),
 		Limited: v.Limits.Enabled, PerMinute: limits.PerMinute, PerHour: limits.PerHour,
 	}
 }
@@ -124,7 +113,7 @@ func (c *Console) list(v *visit) error {
 			found.Inactive = append(found.Inactive, row)
 		}
 	}
-	c.answer(v, http.StatusOK, layout{Title: "API keys"}, found.view(), found.facts())
+	c.answer(v, http.StatusOK, page.Layout{Title: "API keys"}, found.view(), found.facts())
 	return nil
 }
 
@@ -178,7 +167,7 @@ func (c *Console) showRevoke(v *visit) error { return c.redisplayRevoke(v, http.
 
 func (c *Console) redisplayRevoke(v *visit, status int, problem string) error {
 	return c.withKey(v, func(key keys.Key) error {
-		c.show(v, status, layout{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != ""},
+		c.show(v, status, page.Layout{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != ""},
 			revokeView(c.row(v, key), csrfToken(v.session), problem))
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -31,7 +32,7 @@ func (c *Console) withSession(serve func(*visit) error) http.Handler {
 			return serve(v)
 		}
 		if v.r.Method == http.MethodPost {
-			c.show(v, http.StatusForbidden, layout{Title: "Your session has expired", Invalid: true}, sessionExpiredView())
+			c.show(v, http.StatusForbidden, page.Layout{Title: "Your session has expired", Invalid: true}, sessionExpiredView())
 			return nil
 		}
 		http.Redirect(v.w, v.r, loginPath, http.StatusSeeOther)
@@ -119,7 +120,7 @@ func (c *Console) showLogin(v *visit) error {
 	if found {
 		return redirectToOverview(v, 0, "")
 	}
-	c.show(v, http.StatusOK, layout{Title: "Log in"}, loginView(""))
+	c.show(v, http.StatusOK, page.Layout{Title: "Log in"}, loginView(""))
 	return nil
 }
 
@@ -157,12 +158,12 @@ func (c *Console) login(v *visit) error {
 	}
 	if !ok && !allowed {
 		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(ratelimit.Minute.Remaining(used.Now), 10))
-		c.show(v, http.StatusTooManyRequests, layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, and there were too many attempts. Wait a minute."))
+		c.show(v, http.StatusTooManyRequests, page.Layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, and there were too many attempts. Wait a minute."))
 		return nil
 	}
 	if !ok {
 		c.log.WarnContext(v.ctx(), "console: login rejected")
-		c.show(v, http.StatusForbidden, layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, already used or expired. Create another one."))
+		c.show(v, http.StatusForbidden, page.Layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, already used or expired. Create another one."))
 		return nil
 	}
 	c.log.InfoContext(v.ctx(), "console: login")

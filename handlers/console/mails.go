@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -26,23 +27,23 @@ func (c *Console) listMails(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no mails
 		return err
 	}
-	c.show(v, http.StatusOK, layout{Title: "Outbox"}, mailsView(state, mails, v.Platform.Outbox != nil))
+	c.show(v, http.StatusOK, page.Layout{Title: "Outbox"}, mailsView(state, mails, v.Platform.Outbox != nil))
 	return nil
 }
 
 func mailsView(state string, mails []outbox.StoredMail, sends bool) g.Node {
-	filters := []filter{{"all", outboxPath, state == ""}}
+	filters := []page.Link{{Text: "all", Path: outboxPath, Here: state == ""}}
 	for _, s := range outbox.States {
-		filters = append(filters, filter{s, outboxPath + "?state=" + s, state == s})
+		filters = append(filters, page.Link{Text: s, Path: outboxPath + "?state=" + s, Here: state == s})
 	}
 	list := h.P(g.Text("There are no such mails."))
 	if len(mails) > 0 {
-		list = dataTable([]string{"Mail", "To", "State", "Queued"}, g.Map(mails, mailRow))
+		list = page.Table([]string{"Mail", "To", "State", "Queued"}, g.Map(mails, mailRow))
 	}
 	return g.Group{
 		h.P(g.Text("Mails of the site's own processes that Bookside sends, because the site does not.")),
 		g.If(!sends, h.P(h.Class("warning"), g.Text("This server sends no mails: "), h.Kbd(g.Text("mail.enabled")), g.Text(" is false, or the site sends its own."))),
-		filterList("States", filters),
+		page.Links("States", filters),
 		list,
 		h.P(h.Class("hint"), g.Text("Times are in UTC. Sent and failed mails are kept for 30 days; the newest "+strconv.Itoa(shownMails)+" are shown.")),
 	}
@@ -52,19 +53,19 @@ func mailRow(m outbox.StoredMail) g.Node {
 	state := g.Group{h.Span(h.Class("status "+m.State), g.Text(m.State))}
 	switch {
 	case m.Waits():
-		state = append(state, h.Br(), h.Span(h.Class("hint"), g.Text("next try "), newUTCTime(m.DueAt).view("")))
+		state = append(state, h.Br(), h.Span(h.Class("hint"), g.Text("next try "), page.NewUTC(m.DueAt).View("")))
 	case m.FinishedAt != "":
-		state = append(state, h.Br(), h.Span(h.Class("hint"), newUTCTime(m.FinishedAt).view("")))
+		state = append(state, h.Br(), h.Span(h.Class("hint"), page.NewUTC(m.FinishedAt).View("")))
 	}
 	if m.Tries > 0 {
-		state = append(state, h.Br(), h.Span(h.Class("hint"), g.Text(count(m.Tries, "try", "tries"))))
+		state = append(state, h.Br(), h.Span(h.Class("hint"), g.Text(page.Count(m.Tries, "try", "tries"))))
 	}
 	if m.Failure != "" {
 		state = append(state, h.Br(), g.Text(m.Failure))
 	}
-	return dataRow(g.Group{h.Span(h.Class("name"), g.Text(m.Subject)), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(m.ID, 10)))},
-		cell("To", g.If(m.Name != "", g.Group{g.Text(m.Name), h.Br()}), h.Span(h.Class("word"), g.Text(m.Address))),
-		cell("State", state),
-		cell("Queued", newUTCTime(m.CreatedAt).view("")),
+	return page.Row(g.Group{h.Span(h.Class("name"), g.Text(m.Subject)), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(m.ID, 10)))},
+		page.Cell("To", g.If(m.Name != "", g.Group{g.Text(m.Name), h.Br()}), h.Span(h.Class("word"), g.Text(m.Address))),
+		page.Cell("State", state),
+		page.Cell("Queued", page.NewUTC(m.CreatedAt).View("")),
 	)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -174,18 +175,18 @@ func onDay(date string, id int64, b slots.ConflictingBooking, address string) ov
 
 // showOverview shows every part that it can load; a broken database must not hide the others.
 func (c *Console) showOverview(v *visit) error {
-	var page overviewPage
+	var p overviewPage
 	var err error
-	if page.figures, _, err = v.overview.figures.get(v.ctx()); err != nil {
-		page.figuresProblem = c.problemOf(v, err)
+	if p.figures, _, err = v.overview.figures.get(v.ctx()); err != nil {
+		p.figuresProblem = c.problemOf(v, err)
 	}
-	if page.health, page.healthAge, err = v.overview.health.get(v.ctx()); err != nil {
-		page.healthProblem = c.problemOf(v, err)
+	if p.health, p.healthAge, err = v.overview.health.get(v.ctx()); err != nil {
+		p.healthProblem = c.problemOf(v, err)
 	}
-	if page.agenda, page.agendaAge, err = v.overview.agenda.get(v.ctx()); err != nil {
-		page.agendaProblem = c.problemOf(v, err)
+	if p.agenda, p.agendaAge, err = v.overview.agenda.get(v.ctx()); err != nil {
+		p.agendaProblem = c.problemOf(v, err)
 	}
-	c.show(v, http.StatusOK, layout{Title: "Overview"}, page.view())
+	c.show(v, http.StatusOK, page.Layout{Title: "Overview"}, p.view())
 	return nil
 }
 

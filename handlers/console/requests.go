@@ -9,6 +9,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -87,7 +88,7 @@ func (c *Console) listRequests(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there are no requests
 		return err
 	}
-	c.show(v, status, layout{Title: "Requests", Invalid: !ok}, list.view())
+	c.show(v, status, page.Layout{Title: "Requests", Invalid: !ok}, list.view())
 	return nil
 }
 
@@ -130,6 +131,6 @@ func (c *Console) showRequest(v *visit) error {
 			return err
 		}
 	}
-	c.show(v, http.StatusOK, layout{Title: requestTitle(e)}, requestView(e, names, changes))
+	c.show(v, http.StatusOK, page.Layout{Title: requestTitle(e)}, requestView(e, names, changes))
 	return nil
 }

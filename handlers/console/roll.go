@@ -8,39 +8,40 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 // rollForm is the form that replaces a key with a new one.
-type rollForm struct{ form }
+type rollForm struct{ page.Form }
 
 func (c *Console) showRoll(v *visit) error {
-	return c.showRollForm(v, http.StatusOK, rollForm{newForm(url.Values{"overlap": {"1d"}})})
+	return c.showRollForm(v, http.StatusOK, rollForm{page.NewForm(url.Values{"overlap": {"1d"}})})
 }
 
 func (c *Console) redisplayRoll(v *visit, status int, problem string) error {
-	return c.showRollForm(v, status, rollForm{submittedValues(v.r, problem)})
+	return c.showRollForm(v, status, rollForm{page.Submitted(v.r, problem)})
 }
 
 func (c *Console) showRollForm(v *visit, status int, f rollForm) error {
 	return c.withKey(v, func(key keys.Key) error {
-		c.answer(v, status, layout{Title: "Roll key " + strconv.FormatInt(key.ID, 10), Invalid: f.invalid()},
-			f.view(c.row(v, key), csrfToken(v.session)), factsOf(&f.form, keys.RollTerms))
+		c.answer(v, status, page.Layout{Title: "Roll key " + strconv.FormatInt(key.ID, 10), Invalid: f.Invalid()},
+			f.view(c.row(v, key), csrfToken(v.session)), factsOf(&f.Form, keys.RollTerms))
 		return nil
 	})
 }
 
 func (c *Console) roll(v *visit) error {
 	return c.withKey(v, func(key keys.Key) error {
-		f := rollForm{submittedValues(v.r, "")}
+		f := rollForm{page.Submitted(v.r, "")}
 		var overlap time.Duration
-		parseForm(c, v, &f.form, nil, keys.RollTerms, &overlap)
+		parseForm(c, v, &f.Form, nil, keys.RollTerms, &overlap)
 		if len(f.Errors) > 0 {
 			return c.showRollForm(v, http.StatusUnprocessableEntity, f)
 		}
 		var secret string
 		var made, old keys.Key
 		var found bool
-		err := v.spend(f.value("nonce"))
+		err := v.spend(f.Value("nonce"))
 		if err == nil {
 			secret, made, old, found, err = v.Keys.Roll(v.ctx(), key.ID, overlap, v.creator())
 		}

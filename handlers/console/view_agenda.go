@@ -13,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 func (p *agendaPage) title() string {
@@ -39,7 +40,7 @@ func (p *agendaPage) view() g.Node {
 // bookingViews leads from the agenda to the list and back, and names the zone of all times below it.
 func bookingViews(here string, zone session.Zone) g.Node {
 	return h.Div(h.Class("toolbar"),
-		filterList("Views of bookings", []filter{{"Agenda", bookingsPath, here == bookingsPath}, {"List", bookingListPath, here == bookingListPath}}),
+		page.Links("Views of bookings", []page.Link{{Text: "Agenda", Path: bookingsPath, Here: here == bookingsPath}, {Text: "List", Path: bookingListPath, Here: here == bookingListPath}}),
 		h.P(h.Class("hint"), g.Text("Times are those of the site, in "+zone.Name+".")),
 	)
 }
@@ -57,19 +58,19 @@ func (p *agendaPage) navigation() g.Node {
 	}
 	return h.Div(h.Class("toolbar"),
 		h.Nav(h.Class("actions"), h.Aria("label", "Days"),
-			button(to(func(a *agendaChoice) { a.Day -= step }), h.Span(h.Aria("hidden", "true"), g.Text("‹")), screenReaderText("Previous "+unit)),
-			button(to(func(a *agendaChoice) { a.Day = p.today }), g.Text("Today")),
-			button(to(func(a *agendaChoice) { a.Day += step }), h.Span(h.Aria("hidden", "true"), g.Text("›")), screenReaderText("Next "+unit)),
+			page.Button(to(func(a *agendaChoice) { a.Day -= step }), h.Span(h.Aria("hidden", "true"), g.Text("‹")), page.ScreenReaderText("Previous "+unit)),
+			page.Button(to(func(a *agendaChoice) { a.Day = p.today }), g.Text("Today")),
+			page.Button(to(func(a *agendaChoice) { a.Day += step }), h.Span(h.Aria("hidden", "true"), g.Text("›")), page.ScreenReaderText("Next "+unit)),
 		),
 		h.Form(h.Class("search"), h.Method("get"), h.Action(bookingsPath),
 			p.hiddenChoice(),
 			h.Input(h.Type("date"), h.Name("day"), h.Value(p.Day.String()), h.Aria("label", "Day"), h.Required()),
 			h.Button(g.Text("Go")),
 		),
-		filterList("Length", []filter{{"Day", to(func(a *agendaChoice) { a.Week, a.ID = false, 0 }), !p.Week}, {"Week", to(func(a *agendaChoice) { a.Week, a.Page = true, 0 }), p.Week}}),
-		filterList("Columns", []filter{
-			{"Agents", to(func(a *agendaChoice) { a.Of, a.ID, a.Page = domain.AgentResource, 0, 0 }), p.Of == domain.AgentResource},
-			{"Locations", to(func(a *agendaChoice) { a.Of, a.ID, a.Page = domain.LocationResource, 0, 0 }), p.Of == domain.LocationResource},
+		page.Links("Length", []page.Link{{Text: "Day", Path: to(func(a *agendaChoice) { a.Week, a.ID = false, 0 }), Here: !p.Week}, {Text: "Week", Path: to(func(a *agendaChoice) { a.Week, a.Page = true, 0 }), Here: p.Week}}),
+		page.Links("Columns", []page.Link{
+			{Text: "Agents", Path: to(func(a *agendaChoice) { a.Of, a.ID, a.Page = domain.AgentResource, 0, 0 }), Here: p.Of == domain.AgentResource},
+			{Text: "Locations", Path: to(func(a *agendaChoice) { a.Of, a.ID, a.Page = domain.LocationResource, 0, 0 }), Here: p.Of == domain.LocationResource},
 		}),
 		p.columnChoice(to),
 	)
@@ -77,9 +78,9 @@ func (p *agendaPage) navigation() g.Node {
 
 func (p *agendaPage) hiddenChoice() g.Node {
 	return g.Group{
-		g.If(p.Week, hidden("view", "week")),
-		g.If(p.Of == domain.LocationResource, hidden("by", "location")),
-		g.If(p.ID != 0, hidden("id", strconv.FormatInt(p.ID, 10))),
+		g.If(p.Week, page.Hidden("view", "week")),
+		g.If(p.Of == domain.LocationResource, page.Hidden("by", "location")),
+		g.If(p.ID != 0, page.Hidden("id", strconv.FormatInt(p.ID, 10))),
 	}
 }
 
@@ -88,7 +89,7 @@ func (p *agendaPage) columnChoice(to func(func(*agendaChoice)) string) g.Node {
 	chosen := p.chosen()
 	if p.Week {
 		return h.Form(h.Class("search"), h.Method("get"), h.Action(bookingsPath),
-			hidden("view", "week"), hidden("day", p.Day.String()), g.If(p.Of == domain.LocationResource, hidden("by", "location")),
+			page.Hidden("view", "week"), page.Hidden("day", p.Day.String()), g.If(p.Of == domain.LocationResource, page.Hidden("by", "location")),
 			h.Select(h.Name("id"), h.Aria("label", "Whose week"), g.Map(p.all, func(c slots.Choice) g.Node {
 				return h.Option(h.Value(strconv.FormatInt(c.ID, 10)), g.If(len(chosen) > 0 && c.ID == chosen[0].ID, h.Selected()), g.Text(c.Name))
 			})),
@@ -98,12 +99,12 @@ func (p *agendaPage) columnChoice(to func(func(*agendaChoice)) string) g.Node {
 	if len(p.all) <= agendaColumns {
 		return nil
 	}
-	var pages []filter
+	var pages []page.Link
 	for first := 0; first < len(p.all); first += agendaColumns {
 		last := min(first+agendaColumns, len(p.all))
-		pages = append(pages, filter{fmt.Sprintf("%d–%d", first+1, last), to(func(a *agendaChoice) { a.Page = first / agendaColumns }), p.all[first] == chosen[0]})
+		pages = append(pages, page.Link{Text: fmt.Sprintf("%d–%d", first+1, last), Path: to(func(a *agendaChoice) { a.Page = first / agendaColumns }), Here: p.all[first] == chosen[0]})
 	}
-	return filterList("Which of "+strconv.Itoa(len(p.all)), pages)
+	return page.Links("Which of "+strconv.Itoa(len(p.all)), pages)
 }
 
 // listPath leads to the list of the same days.
@@ -119,7 +120,7 @@ func (p *agendaPage) grid() g.Node {
 	}
 	var hours g.Group
 	for minute := p.start; minute < p.end; minute += 60 {
-		hours = append(hours, h.Li(h.Class(p.place(minute, minute+60)), g.Text(clock(minute))))
+		hours = append(hours, h.Li(h.Class(p.place(minute, minute+60)), g.Text(page.Clock(minute))))
 	}
 	return h.Div(h.Class("agenda columns-"+strconv.Itoa(len(p.columns))),
 		h.Div(h.Class("hours"), h.Aria("hidden", "true"), h.P(g.Raw("&nbsp;")), h.P(h.Class("hint"), g.Raw("&nbsp;")), h.Ol(hours)),
@@ -138,7 +139,7 @@ func (p *agendaPage) columnView(c agendaColumn) g.Node {
 	open := make([]string, len(c.Open))
 	var shades g.Group
 	for i, hours := range c.Open {
-		open[i] = clock(int(hours.Start)) + "–" + clock(int(hours.End))
+		open[i] = page.Clock(int(hours.Start)) + "–" + page.Clock(int(hours.End))
 		shades = append(shades, h.Li(h.Class("open "+p.place(int(hours.Start), int(hours.End))), h.Aria("hidden", "true")))
 	}
 	text := "closed"
@@ -157,7 +158,7 @@ func (p *agendaPage) item(i agendaItem) g.Node {
 	if i.Lane > 0 {
 		class += " lane-" + strconv.Itoa(i.Lane)
 	}
-	span := clock(i.From) + "–" + clock(i.To)
+	span := page.Clock(i.From) + "–" + page.Clock(i.To)
 	if i.Booking == nil {
 		return h.Li(h.Class(class), h.Span(h.Class("when"), g.Text(span)), g.Text(" "+i.Text))
 	}

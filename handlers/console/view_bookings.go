@@ -4,7 +4,6 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -12,24 +11,25 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 func bookingPath(id int64) string { return bookingsPath + "/" + strconv.FormatInt(id, 10) }
 
 func (l *bookingList) view() g.Node {
-	parts := []filter{{Text: "Upcoming", Path: upcomingBookings}, {Text: "Past", Path: pastBookings}, {Text: "Cancelled", Path: cancelledBookings}, {Text: "All", Path: allBookings}}
+	parts := []page.Link{{Text: "Upcoming", Path: upcomingBookings}, {Text: "Past", Path: pastBookings}, {Text: "Cancelled", Path: cancelledBookings}, {Text: "All", Path: allBookings}}
 	for i := range parts {
 		parts[i].Here = parts[i].Path == l.when
 		parts[i].Path = l.path("when", parts[i].Path)
 	}
 	list := h.P(g.Text("There are no such bookings."))
 	if len(l.found.Records) > 0 {
-		list = dataTable([]string{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(l.found.Records, func(b records.Booking) g.Node { return bookingRow(l.site, b) }))
+		list = page.Table([]string{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(l.found.Records, func(b records.Booking) g.Node { return bookingRow(l.site, b) }))
 	}
 	return g.Group{
 		bookingViews(bookingListPath, l.site.Zone),
 		l.form(),
-		filterList("Parts of the list", parts),
+		page.Links("Parts of the list", parts),
 		list,
 		l.pages(),
 	}
@@ -43,24 +43,24 @@ func (l *bookingList) path(name, value string) string {
 }
 
 func (l *bookingList) form() g.Node {
-	var statuses [][2]string
+	var statuses []page.Choice
 	for _, status := range l.statuses {
-		statuses = append(statuses, [2]string{status, statusText(status)})
+		statuses = append(statuses, page.Choice{Value: status, Text: statusText(status)})
 	}
 	choices := func(name, label string, resource domain.Resource) g.Node {
-		var all [][2]string
+		var all []page.Choice
 		for _, c := range l.labels[resource] {
-			all = append(all, [2]string{strconv.FormatInt(c.ID, 10), c.Name})
+			all = append(all, page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: c.Name})
 		}
-		return condition(name, label, selection(name, l.values.Get(name), all))
+		return page.Condition(name, label, page.Selection(name, l.values.Get(name), all))
 	}
 	date := func(name, label string) g.Node {
-		return condition(name, label, h.Input(h.ID(name), h.Name(name), h.Type("date"), h.Value(l.values.Get(name))))
+		return page.Condition(name, label, h.Input(h.ID(name), h.Name(name), h.Type("date"), h.Value(l.values.Get(name))))
 	}
 	return h.Form(h.Class("conditions"), h.Method("get"), h.Action(bookingListPath), h.Role("search"),
-		hidden("when", l.when), g.If(l.values.Has("customer"), hidden("customer", l.values.Get("customer"))),
-		condition("q", "Search", h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.values.Get("q")), h.Placeholder("name, e-mail, code or id"))),
-		condition("status", "Status", selection("status", l.values.Get("status"), statuses)),
+		page.Hidden("when", l.when), g.If(l.values.Has("customer"), page.Hidden("customer", l.values.Get("customer"))),
+		page.Condition("q", "Search", h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.values.Get("q")), h.Placeholder("name, e-mail, code or id"))),
+		page.Condition("status", "Status", page.Selection("status", l.values.Get("status"), statuses)),
 		choices("agent", "Agent", domain.AgentResource),
 		choices("service", "Service", domain.ServiceResource),
 		choices("location", "Location", domain.LocationResource),
@@ -81,21 +81,21 @@ func (l *bookingList) pages() g.Node {
 	if len(p.Records) > 0 {
 		text = strconv.FormatInt(first, 10) + "–" + strconv.FormatInt(first+int64(len(p.Records))-1, 10) + " of " + strconv.FormatInt(p.Total, 10)
 	}
-	to := func(page int64) string { return l.path("page", strconv.FormatInt(page, 10)) }
+	to := func(number int64) string { return l.path("page", strconv.FormatInt(number, 10)) }
 	return h.Nav(h.Class("toolbar pages"), h.Aria("label", "Pages of the list"),
 		h.Span(g.Text(text)),
-		g.If(p.Page > 1, button(to(p.Page-1), g.Text("Previous"))),
-		g.If(p.More, button(to(p.Page+1), g.Text("Next"))),
+		g.If(p.Page > 1, page.Button(to(p.Page-1), g.Text("Previous"))),
+		g.If(p.More, page.Button(to(p.Page+1), g.Text("Next"))),
 	)
 }
 
 func bookingRow(s *session.Session, b records.Booking) g.Node {
-	return dataRow(
+	return page.Row(
 		g.Group{h.A(h.Class("name"), h.Href(bookingPath(b.ID)), g.Text(customerName(b))), h.Span(h.Class("hint"), h.Code(g.Text(b.Code)))},
-		cell("Time", bookingTime(s, b)),
-		cell("Service", g.Text(serviceName(b))),
-		cell("Agent", g.Group{g.Text(b.Agent.FullName), g.If(b.Location.Name != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(b.Location.Name))})}),
-		cell("Status", statusView(b.Status)),
+		page.Cell("Time", bookingTime(s, b)),
+		page.Cell("Service", g.Text(serviceName(b))),
+		page.Cell("Agent", g.Group{g.Text(b.Agent.FullName), g.If(b.Location.Name != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(b.Location.Name))})}),
+		page.Cell("Status", statusView(b.Status)),
 	)
 }
 
@@ -109,12 +109,7 @@ func bookingTime(s *session.Session, b records.Booking) g.Node {
 	if ends, ok := records.End(s, b); ok {
 		text += "–" + ends.Format("15:04")
 	}
-	return siteTime(begins, text)
-}
-
-// siteTime shows an instant by a text in the site's zone, with UTC in a tooltip.
-func siteTime(at time.Time, text string) g.Node {
-	return h.Time(h.DateTime(at.UTC().Format(time.RFC3339)), h.Title(at.UTC().Format("2006-01-02 15:04")+" UTC"), g.Text(text))
+	return page.Time(begins, text)
 }
 
 // customerName is the name of a booking's customer, or what else is known of them.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 func calendarsLink(text string) g.Node { return h.A(h.Href(calendarsPath), g.Text(text)) }
@@ -17,7 +18,7 @@ func calendarsLink(text string) g.Node { return h.A(h.Href(calendarsPath), g.Tex
 func calendarsView(rows []keyRow) g.Node {
 	list := h.P(g.Text("There are no calendars."))
 	if len(rows) > 0 {
-		list = dataTable([]string{"Name", "Bookings of", "Shows", "Requests", "Made", "Last use", "Status", ""}, g.Map(rows, keyRow.calendarView))
+		list = page.Table([]string{"Name", "Bookings of", "Shows", "Requests", "Made", "Last use", "Status", ""}, g.Map(rows, keyRow.calendarView))
 	}
 	return g.Group{
 		h.P(g.Text("A calendar is a secret address at which Google Calendar, Apple Calendar or Outlook reads the bookings of an agent or a location.")),
@@ -31,26 +32,26 @@ func (r keyRow) calendarView() g.Node {
 	resource, id := r.Subject()
 	return h.Tr(h.Role("row"),
 		r.nameCell(),
-		cell("Bookings of", g.Text(string(resource)+" "+r.Labels.Text(resource, []int64{id}))),
-		cell("Shows", g.Text(string(r.Details))),
-		cell("Requests", g.Text(strconv.FormatInt(r.Requests, 10))),
-		cell("Made", r.Created.view("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
-		cell("Last use", r.LastUsed.view("never")),
-		cell("Status", r.status()),
+		page.Cell("Bookings of", g.Text(string(resource)+" "+r.Labels.Text(resource, []int64{id}))),
+		page.Cell("Shows", g.Text(string(r.Details))),
+		page.Cell("Requests", g.Text(strconv.FormatInt(r.Requests, 10))),
+		page.Cell("Made", r.Created.View("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
+		page.Cell("Last use", r.LastUsed.View("never")),
+		page.Cell("Status", r.status()),
 		h.Td(h.Role("cell"), h.Class("actions"), g.If(r.Status != keys.Revoked,
-			button(calendarsPath+"/"+strconv.FormatInt(r.ID, 10)+"/revoke", g.Text("Revoke"), screenReaderText(" "+r.Name)))),
+			page.Button(calendarsPath+"/"+strconv.FormatInt(r.ID, 10)+"/revoke", g.Text("Revoke"), page.ScreenReaderText(" "+r.Name)))),
 	)
 }
 
 // view shows the form of a new calendar below its errors.
 func (f *calendarForm) view(csrf string) g.Node {
 	return g.Group{
-		f.errorSummary(),
+		f.Summary(),
 		h.Form(h.Method("post"), h.Action(calendarsPath+"/new"), h.AutoComplete("off"), g.Attr("novalidate"),
-			hidden("csrf", csrf), f.hiddenFields(),
-			f.choices("of", "Bookings of", "", []keys.Choice{{Value: string(domain.AgentResource), Text: "an agent"}, {Value: string(domain.LocationResource), Text: "a location"}}),
-			fields(&f.form, f.terms()),
-			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text("Make the calendar")), button(calendarsPath, g.Text("Cancel"))),
+			page.Hidden("csrf", csrf), f.Guard(),
+			f.Radios("of", "Bookings of", "", []page.Choice{{Value: string(domain.AgentResource), Text: "an agent"}, {Value: string(domain.LocationResource), Text: "a location"}}),
+			fields(&f.Form, f.terms()),
+			h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text("Make the calendar")), page.Button(calendarsPath, g.Text("Cancel"))),
 		),
 	}
 }
@@ -65,9 +66,9 @@ func calendarAddressView(key keys.Key, api apiAddresses, secret string) g.Node {
 	}
 	return g.Group{
 		h.P(g.Text("This is the only time the address of "), h.Strong(g.Text(key.Name)), g.Text(" is shown: Bookside stores only a hash of its secret.")),
-		secretField("Address", address),
+		page.Secret("Address", address),
 		use,
-		g.If(api.public != "", h.P(qrView(address, "The address as a QR code"))),
+		g.If(api.public != "", h.P(page.QR(address, "The address as a QR code"))),
 		h.P(g.Text("Anybody who has the address can read the calendar.")),
 		h.P(calendarsLink("I have copied it: back to all calendars")),
 	}
@@ -75,9 +76,9 @@ func calendarAddressView(key keys.Key, api apiAddresses, secret string) g.Node {
 
 func revokeCalendarView(key keys.Key, csrf, problem string) g.Node {
 	return g.Group{
-		alert(problem),
+		page.Alert(problem),
 		h.P(g.Text("Programs that subscribe to "), h.Strong(g.Text(key.Name)), g.Text(" get nothing any more, at once and for good.")),
-		h.Form(h.Method("post"), h.Action(calendarsPath+"/"+strconv.FormatInt(key.ID, 10)+"/revoke"), hidden("csrf", csrf),
-			h.P(h.Class("actions"), h.Button(h.Class("danger"), g.Text("Revoke")), button(calendarsPath, g.Text("Cancel")))),
+		h.Form(h.Method("post"), h.Action(calendarsPath+"/"+strconv.FormatInt(key.ID, 10)+"/revoke"), page.Hidden("csrf", csrf),
+			h.P(h.Class("actions"), h.Button(h.Class("danger"), g.Text("Revoke")), page.Button(calendarsPath, g.Text("Cancel")))),
 	}
 }

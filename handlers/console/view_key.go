@@ -8,6 +8,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 // keyPath returns the path of the page that changes a key.
@@ -20,9 +21,9 @@ func createdView(api apiAddresses, key keys.Key, secret string, rolled *keys.Key
 		h.P(g.Text("This is the only time the key "), h.Strong(g.Text(key.Name)),
 			g.Text(" is shown: Bookside stores only a hash of it. Copy it now.")),
 		g.Iff(rolled != nil, func() g.Node {
-			return h.P(g.Text("The old key, "+strconv.FormatInt(rolled.ID, 10)+", is valid until "), newUTCTime(rolled.ExpiresAt).view("now"), g.Text(" (UTC)."))
+			return h.P(g.Text("The old key, "+strconv.FormatInt(rolled.ID, 10)+", is valid until "), page.NewUTC(rolled.ExpiresAt).View("now"), g.Text(" (UTC)."))
 		}),
-		secretField("Key", secret),
+		page.Secret("Key", secret),
 		g.If(api.local != "", api.view(secret)),
 		h.P(listLink("I have copied it: back to all keys")),
 	}
@@ -44,32 +45,20 @@ func (a apiAddresses) view(secret string) g.Node {
 		h.P(g.Text("What else it can ask for is in "), h.A(h.Href(cmp.Or(a.public, a.local)+"/docs"), h.Target("_blank"), h.Rel("noreferrer"), g.Text("the documentation of the API")), g.Text(".")))
 }
 
-// secretField shows a secret, with a button that copies it.
-func secretField(label, secret string) g.Node {
-	return h.Div(h.Class("field secret"),
-		h.Label(h.For("secret"), g.Text(label)),
-		h.Div(h.Class("copy"),
-			h.Textarea(h.ID("secret"), h.Class("code"), h.Rows("2"), h.ReadOnly(), h.AutoFocus(), h.AutoComplete("off"), g.Attr("spellcheck", "false"), g.Text(secret)),
-			h.Button(h.Type("button"), h.Class("main"), h.ID("copy"), g.Attr("hidden"), g.Text("Copy")),
-		),
-		h.P(h.Class("hint"), h.ID("copied"), h.Role("status")),
-	)
-}
-
 // view asks how long the old key stays valid.
 func (f *rollForm) view(key keyRow, csrf string) g.Node {
 	return g.Group{
-		f.errorSummary(),
+		f.Summary(),
 		h.P(g.Text("Makes a new key with the terms of "), h.Strong(g.Text(key.Name)),
 			g.If(key.maskedSecret() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.maskedSecret())), g.Text(")")}),
 			g.Text(". Its webhooks pass to the new key at once, and its holds if it stays valid for less than 30 minutes.")),
 		h.P(key.useText()),
 		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/roll"),
-			hidden("csrf", csrf), f.hiddenFields(),
-			fields(&f.form, keys.RollTerms),
+			page.Hidden("csrf", csrf), f.Guard(),
+			fields(&f.Form, keys.RollTerms),
 			h.P(h.Class("actions"),
 				h.Button(h.Class("main"), g.Text("Create the new key")),
-				button(keysPath, g.Text("Cancel")),
+				page.Button(keysPath, g.Text("Cancel")),
 			),
 		),
 	}
@@ -80,21 +69,21 @@ func (r keyRow) useText() g.Node {
 	if r.LastUsed.Text == "" {
 		return g.Text("It was never used.")
 	}
-	return g.Group{g.Text("It was last used " + relative(r.Unused) + ", on "), r.LastUsed.view(""), g.Text(" (UTC).")}
+	return g.Group{g.Text("It was last used " + page.Ago(r.Unused) + ", on "), r.LastUsed.View(""), g.Text(" (UTC).")}
 }
 
 func revokeView(key keyRow, csrf, problem string) g.Node {
 	return g.Group{
-		alert(problem),
+		page.Alert(problem),
 		h.P(g.Text("Clients that use the key "), h.Strong(g.Text(key.Name)),
 			g.If(key.maskedSecret() != "", g.Group{g.Text(" ("), h.Code(g.Text(key.maskedSecret())), g.Text(")")}),
 			g.Text(" will be rejected immediately. This cannot be undone.")),
 		h.P(key.useText()),
 		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/revoke"),
-			hidden("csrf", csrf),
+			page.Hidden("csrf", csrf),
 			h.P(h.Class("actions"),
 				h.Button(h.Class("danger"), g.Text("Revoke the key")),
-				button(keysPath, g.Text("Keep it")),
+				page.Button(keysPath, g.Text("Keep it")),
 			),
 		),
 	}

@@ -8,6 +8,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 // view shows the form below its errors.
@@ -16,15 +17,15 @@ func (f *keyForm) view(csrf string) g.Node {
 	permissions := slices.IndexFunc(terms, func(a keys.Attribute[keys.Key, keys.NewKey]) bool { return a.Name == permissionsField })
 	limits := len(terms) - 2
 	return g.Group{
-		f.errorSummary(),
+		f.Summary(),
 		f.description(),
 		h.Form(h.Method("post"), h.Action(f.path()), h.AutoComplete("off"), g.Attr("novalidate"),
-			hidden("csrf", csrf),
-			f.hiddenFields(),
-			fields(&f.form, terms[:permissions]),
+			page.Hidden("csrf", csrf),
+			f.Guard(),
+			fields(&f.Form, terms[:permissions]),
 			f.permissions(terms[permissions].Label, terms[permissions].Hint),
-			fields(&f.form, terms[permissions+1:limits]),
-			h.Div(h.Class("pair"), fields(&f.form, terms[limits:])),
+			fields(&f.Form, terms[permissions+1:limits]),
+			h.Div(h.Class("pair"), fields(&f.Form, terms[limits:])),
 			f.actions(),
 		),
 	}
@@ -48,7 +49,7 @@ func (f *keyForm) description() g.Node {
 		return nil
 	}
 	return h.P(h.Class("hint"),
-		g.Text("A "+f.value("kind")+" key"),
+		g.Text("A "+f.Value("kind")+" key"),
 		g.If(f.MaskedSecret != "", g.Group{g.Text(", "), h.Code(g.Text(f.MaskedSecret))}),
 		g.Text(". Changes take effect immediately; the key itself stays the same."),
 	)
@@ -62,13 +63,13 @@ func (f *keyForm) path() string {
 }
 
 func (f *keyForm) permissions(label, hint string) g.Node {
-	problem, described := f.errorFor("permissions"), "permissions-hint"
+	problem, described := f.ErrorFor("permissions"), "permissions-hint"
 	if problem != "" {
 		described += " permissions-error"
 	}
 	return h.FieldSet(h.Aria("describedby", described),
 		h.Legend(g.Text(label)),
-		errorView("permissions", problem),
+		page.Error("permissions", problem),
 		h.Div(h.Class("choices presets"),
 			g.Map(keys.Presets, func(p keys.Preset) g.Node { return f.preset(p.Name, p.Name, p.Hint) }),
 			f.preset(customPreset, "custom", "the boxes that you tick"),
@@ -76,7 +77,7 @@ func (f *keyForm) permissions(label, hint string) g.Node {
 		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text(hint)),
 		h.Table(h.Class("permissions"),
 			h.THead(h.Tr(
-				h.Th(h.Scope("col"), screenReaderText("Resource")),
+				h.Th(h.Scope("col"), page.ScreenReaderText("Resource")),
 				g.Map(keys.PermissionVerbs, func(verb string) g.Node { return h.Th(h.Scope("col"), g.Text(verb)) }),
 			)),
 			h.TBody(g.Map(f.rows(), permissionRow.view)),
@@ -104,7 +105,7 @@ func (c permissionCell) view() g.Node {
 	first := c.Value == keys.PermissionVerbs[0]
 	return h.Td(h.Label(
 		h.Input(h.Type("checkbox"), h.Name("permissions"), h.Value(c.Value), g.If(first, h.ID("permissions")), g.If(c.Checked, h.Checked())),
-		screenReaderText(c.Label),
+		page.ScreenReaderText(c.Label),
 	))
 }
 
@@ -113,5 +114,5 @@ func (f *keyForm) actions() g.Node {
 	if f.ID != 0 {
 		text = "Change the key"
 	}
-	return h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(text)), button(keysPath, g.Text("Cancel")))
+	return h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(text)), page.Button(keysPath, g.Text("Cancel")))
 }

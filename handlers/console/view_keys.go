@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 // keyList has the keys that match a search.
@@ -30,7 +31,7 @@ func (l keyList) view() g.Node {
 		inUse = h.P(g.Text("No key in use matches."))
 	}
 	return g.Group{
-		g.If(l.Confirmation != "", h.P(h.Class("done"), h.Role("status"), takesFocus(), g.Text(l.Confirmation))),
+		page.Done(l.Confirmation),
 		h.Div(h.Class("toolbar"),
 			h.A(h.Class("button main"), h.Href(keysPath+"/new"), g.Text("New key")),
 			g.If(l.Total > 0, l.searchForm()),
@@ -54,29 +55,20 @@ func (l keyList) searchForm() g.Node {
 }
 
 func keyTable(rows []keyRow) g.Node {
-	return dataTable([]string{"Name", "Permissions", "Networks", "Requests", "Last use", "Made", "Status", ""}, g.Map(rows, keyRow.view))
-}
-
-func columnHead(content g.Node) g.Node {
-	return h.Th(h.Role("columnheader"), h.Scope("col"), content)
+	return page.Table([]string{"Name", "Permissions", "Networks", "Requests", "Last use", "Made", "Status", ""}, g.Map(rows, keyRow.view))
 }
 
 func (r keyRow) view() g.Node {
 	return h.Tr(h.Role("row"),
 		r.nameCell(),
-		cell("Permissions", g.Text(r.permissionText()), r.narrow()),
-		cell("Networks", r.networks()),
-		cell("Requests", r.limits()),
-		cell("Last use", r.lastUse()),
-		cell("Made", r.Created.view("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
-		cell("Status", r.status()),
+		page.Cell("Permissions", g.Text(r.permissionText()), r.narrow()),
+		page.Cell("Networks", r.networks()),
+		page.Cell("Requests", r.limits()),
+		page.Cell("Last use", r.lastUse()),
+		page.Cell("Made", r.Created.View("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
+		page.Cell("Status", r.status()),
 		r.actions(),
 	)
-}
-
-// cell repeats the head of its column, for display as a card.
-func cell(head string, content ...g.Node) g.Node {
-	return h.Td(h.Role("cell"), h.Data("label", head), h.Div(content...))
 }
 
 func (r keyRow) nameCell() g.Node {
@@ -118,7 +110,7 @@ func (r keyRow) lastUse() g.Node {
 	if r.LastUsed.Text == "" {
 		return g.Text("never")
 	}
-	return h.Time(h.DateTime(r.LastUsed.Machine), h.Title(r.LastUsed.Text+" UTC"), g.Text(relative(r.Unused)))
+	return h.Time(h.DateTime(r.LastUsed.Machine), h.Title(r.LastUsed.Text+" UTC"), g.Text(page.Ago(r.Unused)))
 }
 
 func (r keyRow) networks() g.Node {
@@ -145,7 +137,7 @@ func networkView(network netip.Prefix) g.Node {
 }
 
 func (r keyRow) limits() g.Node {
-	recent := h.A(h.Class("rate"), h.Href(requestsOf("key", strconv.FormatInt(r.ID, 10))), h.Strong(g.Text(strconv.FormatInt(r.LastDay, 10))), g.Text(" in 24 hours"), screenReaderText(", of "+r.Name))
+	recent := h.A(h.Class("rate"), h.Href(requestsOf("key", strconv.FormatInt(r.ID, 10))), h.Strong(g.Text(strconv.FormatInt(r.LastDay, 10))), g.Text(" in 24 hours"), page.ScreenReaderText(", of "+r.Name))
 	if !r.Limited {
 		return g.Group{recent, h.Br(), h.Span(h.Class("hint"), g.Text("no limit"))}
 	}
@@ -162,16 +154,16 @@ func (r keyRow) status() g.Node {
 	}
 	return g.Group{
 		h.Span(h.Class("status "+string(r.Status)), g.Text(string(r.Status))),
-		g.If(r.Expires.Text != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(end), r.Expires.view(""))}),
+		g.If(r.Expires.Text != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(end), r.Expires.View(""))}),
 	}
 }
 
 // actions is an empty cell for a revoked key; the style sheet hides it.
 func (r keyRow) actions() g.Node {
 	return h.Td(h.Role("cell"), h.Class("actions"), g.If(r.Status != keys.Revoked, g.Group{
-		button(keyPath(r.ID), g.Text("Change"), screenReaderText(" "+r.Name)),
+		page.Button(keyPath(r.ID), g.Text("Change"), page.ScreenReaderText(" "+r.Name)),
 		g.Text(" "),
-		g.If(r.Status == keys.Active, g.Group{button(keyPath(r.ID)+"/roll", g.Text("Roll"), screenReaderText(" "+r.Name)), g.Text(" ")}),
-		button(keyPath(r.ID)+"/revoke", g.Text("Revoke"), screenReaderText(" "+r.Name)),
+		g.If(r.Status == keys.Active, g.Group{page.Button(keyPath(r.ID)+"/roll", g.Text("Roll"), page.ScreenReaderText(" "+r.Name)), g.Text(" ")}),
+		page.Button(keyPath(r.ID)+"/revoke", g.Text("Revoke"), page.ScreenReaderText(" "+r.Name)),
 	}))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 // overviewPage is the first page. A part that could not be loaded has a problem instead.
@@ -60,7 +61,7 @@ func healthView(found health, age time.Duration) g.Node {
 	}
 	summary := h.P(h.Class("done"), g.Text("The site can be served."))
 	if len(flagged) > 0 {
-		summary = h.P(h.Class("done"), g.Text("The site can be served; "+count(len(flagged), "thing is", "things are")+" worth a look: "+strings.Join(flagged, ", ")+"."))
+		summary = h.P(h.Class("done"), g.Text("The site can be served; "+page.Count(len(flagged), "thing is", "things are")+" worth a look: "+strings.Join(flagged, ", ")+"."))
 	}
 	if len(found.Problems) > 0 {
 		summary = h.Div(h.Class("problem"), h.P(g.Text("The site cannot be served:")), textList(found.Problems))
@@ -69,7 +70,7 @@ func healthView(found health, age time.Duration) g.Node {
 		summary,
 		g.If(len(found.Warnings) > 0, h.Div(h.Class("warning"), textList(found.Warnings))),
 		h.Dl(h.Class("health"), g.Map(found.Findings(), findingView), g.Map(found.rating, ratingView)),
-		h.P(h.Class("hint"), g.Text("Examined "+relative(age)+", like "), h.Kbd(g.Text("bookside check")), g.Text(", which has the statements for missing rights too.")),
+		h.P(h.Class("hint"), g.Text("Examined "+page.Ago(age)+", like "), h.Kbd(g.Text("bookside check")), g.Text(", which has the statements for missing rights too.")),
 	}
 }
 
@@ -82,7 +83,7 @@ func findingView(f diagnose.Finding) g.Node { return findingRow(f, g.Text(f.Text
 func findingRow(f diagnose.Finding, content ...g.Node) g.Node {
 	level := levels[f.Level]
 	return h.Div(
-		h.Dt(h.Span(h.Class("mark "+level.class), h.Aria("hidden", "true"), g.Text(level.mark)), screenReaderText(level.word+": "), g.Text(f.Name)),
+		h.Dt(h.Span(h.Class("mark "+level.class), h.Aria("hidden", "true"), g.Text(level.mark)), page.ScreenReaderText(level.word+": "), g.Text(f.Name)),
 		h.Dd(content...),
 	)
 }
@@ -139,24 +140,24 @@ func dayView(day daystats.Day) g.Node {
 		}
 		return list
 	}
-	requests := func(name, class string, which ...daystats.Outcome) series {
-		return series{name, class, values(func(m *daystats.Minute) float64 { return float64(m.Of(which...)) }), total(which...)}
+	requests := func(name, class string, which ...daystats.Outcome) page.Series {
+		return page.Series{Name: name, Class: class, Values: values(func(m *daystats.Minute) float64 { return float64(m.Of(which...)) }), Total: total(which...)}
 	}
-	percentile := func(name, class string, share float64) series {
+	percentile := func(name, class string, share float64) page.Series {
 		valueOf := func(m *daystats.Minute) float64 {
 			took, _ := m.Durations.Percentile(share)
 			return float64(took) / float64(time.Millisecond)
 		}
-		return series{name, class, values(valueOf), milliseconds(valueOf(&all))}
+		return page.Series{Name: name, Class: class, Values: values(valueOf), Total: milliseconds(valueOf(&all))}
 	}
 	labels, axis := slotLabels(day)
-	picture := func(id, title string, format func(float64) string, all ...series) chart {
-		return chart{ID: id, Title: title, Series: all, Labels: labels, Axis: axis, Format: format, Mark: -1}
+	picture := func(id, title string, format func(float64) string, all ...page.Series) page.Chart {
+		return page.Chart{ID: id, Title: title, Series: all, Labels: labels, Axis: axis, Format: format, Mark: -1}
 	}
 	durations := picture("durations", "Time to respond", milliseconds, percentile("median", "first", .5), percentile("95 % within", "second", .95))
 	durations.Lines = true
-	connections := picture("connections", "Connections to the database", whole, series{
-		"most in use", "first", values(func(m *daystats.Minute) float64 { return float64(m.Connections) }), fmt.Sprintf("%d of %d", all.Connections, all.ConnectionLimit),
+	connections := picture("connections", "Connections to the database", whole, page.Series{
+		Name: "most in use", Class: "first", Values: values(func(m *daystats.Minute) float64 { return float64(m.Connections) }), Total: fmt.Sprintf("%d of %d", all.Connections, all.ConnectionLimit),
 	})
 	refused := []daystats.Outcome{daystats.Limited, daystats.Throttled, daystats.Overloaded, daystats.Disconnected}
 	return g.Group{
@@ -164,11 +165,11 @@ func dayView(day daystats.Day) g.Node {
 		g.If(all.Total() == 0, h.P(g.Text("There were no requests."))),
 		h.Div(h.Class("charts"),
 			picture("requests", "Requests", whole, requests("succeeded", "good", daystats.Succeeded), requests("rejected", "minor", daystats.Rejected),
-				requests("refused", "second", refused...), requests("failed", "broken", daystats.Failed)).view(),
-			durations.view(),
+				requests("refused", "second", refused...), requests("failed", "broken", daystats.Failed)).View(),
+			durations.View(),
 			picture("refusals", "Refused requests", whole, requests("limit of a key", "first", daystats.Limited), requests("invalid keys", "second", daystats.Throttled),
-				requests("too many at a time", "minor", daystats.Overloaded), requests("no connection free", "broken", daystats.Disconnected)).view(),
-			connections.view(),
+				requests("too many at a time", "minor", daystats.Overloaded), requests("no connection free", "broken", daystats.Disconnected)).View(),
+			connections.View(),
 		),
 		h.P(h.Class("hint"), g.Text("Times are in UTC; a column is 15 minutes of all servers. Rejected requests were wrong themselves, such as 401 or 404. Requests that wait for changes do not count in the time to respond.")),
 	}
@@ -195,7 +196,7 @@ func milliseconds(value float64) string {
 }
 
 func agendaView(a agenda) g.Node {
-	here, there := series{Name: "made through Bookside", Class: "first"}, series{Name: "made on the site", Class: "second"}
+	here, there := page.Series{Name: "made through Bookside", Class: "first"}, page.Series{Name: "made on the site", Class: "second"}
 	var labels []string
 	var ours, all, today int
 	mark := -1
@@ -214,11 +215,11 @@ func agendaView(a agenda) g.Node {
 			a.Since.Format(time.DateOnly) + ", and what was booked before counts as made on the site."
 	}
 	return g.Group{
-		h.P(g.Text("Today: "), h.Strong(g.Text(count(today, "booking", "bookings"))), g.Text(".")),
-		h.Div(h.Class("charts"), chart{
-			ID: "bookings-a-day", Title: "Bookings a day", Series: []series{here, there}, Labels: labels, Format: whole, Mark: mark, Hint: hint,
+		h.P(g.Text("Today: "), h.Strong(g.Text(page.Count(today, "booking", "bookings"))), g.Text(".")),
+		h.Div(h.Class("charts"), page.Chart{
+			ID: "bookings-a-day", Title: "Bookings a day", Series: []page.Series{here, there}, Labels: labels, Format: whole, Mark: mark, Hint: hint,
 			Axis: []string{"30 days ago", "today", "in 30 days"},
-		}.view()),
+		}.View()),
 	}
 }
 
@@ -228,7 +229,7 @@ func overlapsView(a agenda) g.Node {
 	}
 	return g.Group{
 		g.Map(a.overlaps, overlap.view),
-		g.If(a.more > 0, h.P(g.Text(count(a.more, "more pair", "more pairs")+": see "), h.Kbd(g.Text("bookside check --conflicts")), g.Text("."))),
+		g.If(a.more > 0, h.P(g.Text(page.Count(a.more, "more pair", "more pairs")+": see "), h.Kbd(g.Text("bookside check --conflicts")), g.Text("."))),
 		h.P(h.Class("hint"), g.Text("Times are those of the site.")),
 	}
 }
@@ -247,13 +248,13 @@ func (o overlap) view() g.Node {
 				name = h.A(h.Href(b.URL), h.Rel("noreferrer"), name)
 			}
 			return h.Li(
-				h.Span(h.Class("when"), h.Strong(g.Text(clock(b.From)+"–"+clock(b.To)))),
+				h.Span(h.Class("when"), h.Strong(g.Text(page.Clock(b.From)+"–"+page.Clock(b.To)))),
 				h.Span(h.Class("what"), g.Text(b.Customer+", "+b.Service+", "), name),
 				g.El("svg", g.Attr("viewBox", fmt.Sprintf("0 0 %d 10", o.End-o.Start)), g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
-					o.hours(), rect("first", float64(b.From-o.Start), 1, float64(b.To-b.From), 8)),
+					o.hours(), page.Rect("first", float64(b.From-o.Start), 1, float64(b.To-b.From), 8)),
 			)
 		})),
-		h.Div(h.Class("axis"), h.Aria("hidden", "true"), h.Span(g.Text(clock(o.Start))), h.Span(g.Text(clock(o.End)))),
+		h.Div(h.Class("axis"), h.Aria("hidden", "true"), h.Span(g.Text(page.Clock(o.Start))), h.Span(g.Text(page.Clock(o.End)))),
 	)
 }
 
@@ -264,17 +265,4 @@ func (o overlap) hours() g.Node {
 		lines = append(lines, g.El("path", h.Class("hour"), g.Attr("d", fmt.Sprintf("M%d 0v10", minute-o.Start)), g.Attr("vector-effect", "non-scaling-stroke")))
 	}
 	return lines
-}
-
-// clock formats a minute of a day or of the next one.
-func clock(minute int) string {
-	return fmt.Sprintf("%02d:%02d", minute/60%24, minute%60)
-}
-
-// count formats a number with its noun.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }

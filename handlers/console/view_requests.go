@@ -14,6 +14,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 func requestPath(id int64) string { return requestsPath + "/" + strconv.FormatInt(id, 10) }
@@ -38,12 +39,12 @@ func requestTitle(e requestlog.Entry) string {
 func (l requestList) view() g.Node {
 	list := h.P(g.Text("There are no such requests."))
 	if len(l.Entries) > 0 {
-		list = dataTable([]string{"Request", "Key", "Status", "Duration", "Statements", "Time"}, g.Map(l.Entries, l.row))
+		list = page.Table([]string{"Request", "Key", "Status", "Duration", "Statements", "Time"}, g.Map(l.Entries, l.row))
 	}
 	return g.Group{
 		h.P(g.Text("The latest requests to the API, by anybody. To see who touched a record, filter by it: that also finds the requests that changed it without naming it.")),
 		g.If(l.Off, h.P(h.Class("warning"), g.Text("This server keeps no requests: "), h.Kbd(g.Text("requests.keep")), g.Text(" is 0."))),
-		g.If(l.Dropped > 0, h.P(h.Class("warning"), g.Text(count(int(l.Dropped), "request is", "requests are")+" missing, because the database was too slow to store them."))),
+		g.If(l.Dropped > 0, h.P(h.Class("warning"), g.Text(page.Count(int(l.Dropped), "request is", "requests are")+" missing, because the database was too slow to store them."))),
 		l.form(),
 		list,
 		g.Iff(len(l.Entries) == shownRequests, func() g.Node {
@@ -66,24 +67,24 @@ func (f requestFilter) values(before int64) url.Values {
 }
 
 // statusChoices are the statuses to choose from; one digit stands for all that begin with it.
-var statusChoices = [][2]string{{"2", "2xx: done"}, {"4", "4xx: refused"}, {"5", "5xx: failed"}, {"400", "400"}, {"401", "401"}, {"403", "403"}, {"404", "404"}, {"409", "409"}, {"412", "412"}, {"422", "422"}, {"429", "429"}, {"500", "500"}, {"503", "503"}}
+var statusChoices = []page.Choice{{Value: "2", Text: "2xx: done"}, {Value: "4", Text: "4xx: refused"}, {Value: "5", Text: "5xx: failed"}, {Value: "400", Text: "400"}, {Value: "401", Text: "401"}, {Value: "403", Text: "403"}, {Value: "404", Text: "404"}, {Value: "409", Text: "409"}, {Value: "412", Text: "412"}, {Value: "422", Text: "422"}, {Value: "429", Text: "429"}, {Value: "500", Text: "500"}, {Value: "503", Text: "503"}}
 
 func (l requestList) form() g.Node {
-	var keys, routes [][2]string
+	var keys, routes []page.Choice
 	for _, id := range slices.Sorted(maps.Keys(l.Keys)) {
-		keys = append(keys, [2]string{strconv.FormatInt(id, 10), l.Keys[id]})
+		keys = append(keys, page.Choice{Value: strconv.FormatInt(id, 10), Text: l.Keys[id]})
 	}
 	for _, route := range l.Routes {
-		routes = append(routes, [2]string{route, route})
+		routes = append(routes, page.Choice{Value: route, Text: route})
 	}
 	return g.Group{
 		h.Form(h.Class("conditions"), h.Role("search"), h.Action(requestsPath),
-			condition("key", "Key", selection("key", l.Filter.Key, keys)),
-			condition("status", "Status", selection("status", l.Filter.Status, statusChoices)),
-			condition("route", "Route", selection("route", l.Filter.Route, routes)),
-			condition("record", "Record", g.Group{errorView("record", l.Problem),
+			page.Condition("key", "Key", page.Selection("key", l.Filter.Key, keys)),
+			page.Condition("status", "Status", page.Selection("status", l.Filter.Status, statusChoices)),
+			page.Condition("route", "Route", page.Selection("route", l.Filter.Route, routes)),
+			page.Condition("record", "Record", g.Group{page.Error("record", l.Problem),
 				h.Input(h.ID("record"), h.Name("record"), h.Value(l.Filter.Record), h.Placeholder("bookings/17"), g.If(l.Problem != "", g.Group{h.Aria("invalid", "true"), h.Aria("describedby", "record-error")}))}),
-			g.If(l.Filter.Request != "", hidden("request", l.Filter.Request)),
+			g.If(l.Filter.Request != "", page.Hidden("request", l.Filter.Request)),
 			h.Div(h.Class("actions"), h.Button(h.Class("main"), g.Text("Filter")), g.If(l.Filter != requestFilter{}, h.A(h.Class("button quiet"), h.Href(requestsPath), g.Text("All requests")))),
 		),
 		g.If(l.Filter.Request != "", h.P(g.Text("Requests with the id "), h.Code(g.Text(l.Filter.Request)), g.Text(":"))),
@@ -91,18 +92,18 @@ func (l requestList) form() g.Node {
 }
 
 func (l requestList) row(e requestlog.Entry) g.Node {
-	return dataRow(
+	return page.Row(
 		h.A(h.Class("name"), h.Href(requestPath(e.ID)), g.Text(requestTitle(e))),
-		cell("Key", callerView(e, l.Keys)),
-		cell("Status", requestStatusView(e)),
-		cell("Duration", g.Text(durationText(e.Took))),
-		cell("Statements", g.Text(strconv.FormatInt(e.Statements, 10))),
-		cell("Time", requestTime(e).view("")),
+		page.Cell("Key", callerView(e, l.Keys)),
+		page.Cell("Status", requestStatusView(e)),
+		page.Cell("Duration", g.Text(durationText(e.Took))),
+		page.Cell("Statements", g.Text(strconv.FormatInt(e.Statements, 10))),
+		page.Cell("Time", requestTime(e).View("")),
 	)
 }
 
-func requestTime(e requestlog.Entry) utcTime {
-	return utcTime{e.At.Format("2006-01-02T15:04:05.000Z"), e.At.Format(time.DateTime)}
+func requestTime(e requestlog.Entry) page.UTC {
+	return page.UTC{Machine: e.At.Format("2006-01-02T15:04:05.000Z"), Text: e.At.Format(time.DateTime)}
 }
 
 func durationText(d time.Duration) string {
@@ -113,7 +114,7 @@ func durationText(d time.Duration) string {
 func callerView(e requestlog.Entry, names map[int64]string) g.Node {
 	switch {
 	case e.Refused > 0:
-		return g.Text(count(int(e.Refused), "request", "requests") + " without a valid key")
+		return g.Text(page.Count(int(e.Refused), "request", "requests") + " without a valid key")
 	case strings.HasSuffix(e.Route, "/calendar.ics"):
 		return h.A(h.Class("word"), h.Href(calendarsPath), g.Text("calendar "+names[e.KeyID]))
 	case e.KeyID > 0:
@@ -147,26 +148,26 @@ func requestStatusView(e requestlog.Entry) g.Node {
 
 // requestView shows a request with everything that is known about it.
 func requestView(e requestlog.Entry, names map[int64]string, changes []journal.Entry) g.Node {
-	facts := []fact{
-		{"Status", requestStatusView(e)},
-		{"Key", callerView(e, names)},
-		{"Time (UTC)", requestTime(e).view("")},
-		textFact("Duration", durationText(e.Took)),
-		textFact("Statements", strconv.FormatInt(e.Statements, 10)),
-		{"Request id", h.Code(g.Text(e.RequestID))},
-		textFact("Route", e.Route),
-		textFact("Tool", e.Tool),
-		{"Query", g.If(e.Query != "", h.Code(g.Text(e.Query)))},
-		textFact("Ignored", strings.Join(e.Ignored, ", ")),
+	facts := []page.Fact{
+		{Name: "Status", Content: requestStatusView(e)},
+		{Name: "Key", Content: callerView(e, names)},
+		{Name: "Time (UTC)", Content: requestTime(e).View("")},
+		page.TextFact("Duration", durationText(e.Took)),
+		page.TextFact("Statements", strconv.FormatInt(e.Statements, 10)),
+		{Name: "Request id", Content: h.Code(g.Text(e.RequestID))},
+		page.TextFact("Route", e.Route),
+		page.TextFact("Tool", e.Tool),
+		{Name: "Query", Content: g.If(e.Query != "", h.Code(g.Text(e.Query)))},
+		page.TextFact("Ignored", strings.Join(e.Ignored, ", ")),
 	}
 	refused := slices.Sorted(maps.Keys(e.Fields))
 	return g.Group{
 		g.If(e.Refused > 0, h.P(h.Class("hint"), g.Text("This is the first of the requests without a valid key in its minute; the others are only counted."))),
-		h.Div(h.Class("facts"), factsView("Request", facts)),
-		g.If(len(refused) > 0, g.Group{h.H2(g.Text("What was refused")), dataTable([]string{"Field", "Why"}, g.Map(refused, func(name string) g.Node {
-			return dataRow(h.Span(h.Class("name"), g.Text(name)), cell("Why", g.Text(e.Fields[name])))
+		h.Div(h.Class("facts"), page.Facts("Request", facts)),
+		g.If(len(refused) > 0, g.Group{h.H2(g.Text("What was refused")), page.Table([]string{"Field", "Why"}, g.Map(refused, func(name string) g.Node {
+			return page.Row(h.Span(h.Class("name"), g.Text(name)), page.Cell("Why", g.Text(e.Fields[name])))
 		}))}),
-		g.If(len(changes) > 0, g.Group{h.H2(g.Text("What it changed")), dataTable([]string{"Change", "Number", "Details"}, g.Map(changes, requestChangeRow))}),
+		g.If(len(changes) > 0, g.Group{h.H2(g.Text("What it changed")), page.Table([]string{"Change", "Number", "Details"}, g.Map(changes, requestChangeRow))}),
 		h.P(h.Class("hint"), g.Text("Texts in the query are masked. Parameters that nothing reads are ignored.")),
 		g.If(e.RecordID > 0, h.P(h.A(h.Href(requestsOf("record", recordOf(e))), g.Text("All requests about "+recordOf(e))))),
 		h.P(h.A(h.Href(requestsPath), g.Text("All requests"))),
@@ -175,9 +176,9 @@ func requestView(e requestlog.Entry, names map[int64]string, changes []journal.E
 
 func requestChangeRow(e journal.Entry) g.Node {
 	record := fmt.Sprintf("%s/%d", e.Resource, e.ID)
-	return dataRow(g.Group{h.A(h.Class("name"), h.Href(requestsOf("record", record)), g.Text(record)), g.Text(" " + string(e.Kind))},
-		cell("Number", g.Text(strconv.FormatInt(e.Number, 10))),
-		cell("Details", g.Text(changeDetails(e.Booking))))
+	return page.Row(g.Group{h.A(h.Class("name"), h.Href(requestsOf("record", record)), g.Text(record)), g.Text(" " + string(e.Kind))},
+		page.Cell("Number", g.Text(strconv.FormatInt(e.Number, 10))),
+		page.Cell("Details", g.Text(changeDetails(e.Booking))))
 }
 
 // recordOf returns the record that a request names in its path, such as bookings/17.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -86,7 +87,7 @@ func (c *Console) listWebhooks(v *visit) error {
 		return err
 	}
 	limited := func(hook webhooks.Hook) bool { return !hook.Filter.Scope().Unlimited() }
-	c.answer(v, http.StatusOK, layout{Title: "Webhooks"}, webhooksView(all), webhookListFactsOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
+	c.answer(v, http.StatusOK, page.Layout{Title: "Webhooks"}, webhooksView(all), webhookListFactsOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
 	return nil
 }
 
@@ -119,14 +120,14 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 		return err
 	}
 	labels := c.labels(v, !hook.Filter.Scope().Unlimited())
-	c.answer(v, status, layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, labels, deliveries, tries, csrfToken(v.session), rand.Text(), problem),
+	c.answer(v, status, page.Layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, labels, deliveries, tries, csrfToken(v.session), rand.Text(), problem),
 		webhookLogFactsOf(hook, labels, deliveries, tries))
 	return nil
 }
 
 func (c *Console) showDeleteWebhook(v *visit) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		c.show(v, http.StatusOK, layout{Title: "Delete webhook " + strconv.FormatInt(hook.ID, 10) + "?"}, deleteWebhookView(hook, csrfToken(v.session)))
+		c.show(v, http.StatusOK, page.Layout{Title: "Delete webhook " + strconv.FormatInt(hook.ID, 10) + "?"}, deleteWebhookView(hook, csrfToken(v.session)))
 		return nil
 	})
 }
@@ -152,7 +153,7 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 	c.log.InfoContext(v.ctx(), "console: "+action, "webhook_id", hook.ID)
 	switch {
 	case secret != "":
-		c.show(v, http.StatusOK, layout{Title: "The secret was changed"}, webhookSecretView(hook.Name, secret))
+		c.show(v, http.StatusOK, page.Layout{Title: "The secret was changed"}, webhookSecretView(hook.Name, secret))
 	case action == "delete":
 		http.Redirect(v.w, v.r, webhooksPath, http.StatusSeeOther)
 	default:
@@ -164,7 +165,7 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 const newWebhookTitle = "New webhook"
 
 // webhookForm is the form of a webhook as submitted.
-type webhookForm struct{ form }
+type webhookForm struct{ page.Form }
 
 func (f *webhookForm) title() string {
 	if f.ID == 0 {
@@ -180,17 +181,17 @@ func storedWebhookForm(hook webhooks.Hook) *webhookForm {
 
 // submittedWebhookForm returns the form of a webhook, as submitted and as stored.
 func submittedWebhookForm(r *http.Request, hook webhooks.Hook, problem string) *webhookForm {
-	f := &webhookForm{submittedValues(r, problem)}
+	f := &webhookForm{page.Submitted(r, problem)}
 	f.ID, f.Version = hook.ID, storedWebhookForm(hook).Version
 	return f
 }
 
 func (c *Console) showNewWebhook(v *visit) error {
-	return c.showWebhookForm(v, http.StatusOK, &webhookForm{newForm(url.Values{"events": {"*"}})})
+	return c.showWebhookForm(v, http.StatusOK, &webhookForm{page.NewForm(url.Values{"events": {"*"}})})
 }
 
 func (c *Console) redisplayNewWebhook(v *visit, status int, problem string) error {
-	return c.showWebhookForm(v, status, &webhookForm{submittedValues(v.r, problem)})
+	return c.showWebhookForm(v, status, &webhookForm{page.Submitted(v.r, problem)})
 }
 
 func (c *Console) showEditWebhook(v *visit) error {
@@ -212,20 +213,20 @@ func (c *Console) withWebhook(v *visit, serve func(webhooks.Hook) error) error {
 }
 
 func (c *Console) showWebhookForm(v *visit, status int, f *webhookForm) error {
-	c.show(v, status, layout{Title: f.title(), Invalid: f.invalid()}, f.view(csrfToken(v.session)))
+	c.show(v, status, page.Layout{Title: f.title(), Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
 	return nil
 }
 
 func (c *Console) createWebhook(v *visit) error {
-	f := &webhookForm{submittedValues(v.r, "")}
+	f := &webhookForm{page.Submitted(v.r, "")}
 	n := webhooks.NewHook{Private: v.Platform.Webhooks.AllowPrivate}
-	parseForm(c, v, &f.form, nil, webhooks.Terms, &n)
+	parseForm(c, v, &f.Form, nil, webhooks.Terms, &n)
 	if len(f.Errors) > 0 {
 		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 	}
 	var secret string
 	var hook webhooks.Hook
-	err := v.spend(f.value("nonce"))
+	err := v.spend(f.Value("nonce"))
 	if err == nil {
 		secret, hook, err = v.Platform.Webhooks.Add(v.ctx(), n)
 	}
@@ -238,7 +239,7 @@ func (c *Console) createWebhook(v *visit) error {
 		return c.redisplayNewWebhook(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: webhook added", "webhook_id", hook.ID)
-	c.show(v, http.StatusOK, layout{Title: "The webhook was added"}, webhookSecretView(hook.Name, secret))
+	c.show(v, http.StatusOK, page.Layout{Title: "The webhook was added"}, webhookSecretView(hook.Name, secret))
 	return nil
 }
 
@@ -247,13 +248,13 @@ func (c *Console) createWebhook(v *visit) error {
 func (c *Console) updateWebhook(v *visit) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
 		f := submittedWebhookForm(v.r, hook, "")
-		if f.value("version") != f.Version {
+		if f.Value("version") != f.Version {
 			f.Problem = "Somebody else has changed this webhook in the meantime. Compare with its page before you send the form again."
 			return c.showWebhookForm(v, http.StatusConflict, f)
 		}
-		private := v.Platform.Webhooks.AllowPrivate || hook.Private && f.value("url") == hook.URL
+		private := v.Platform.Webhooks.AllowPrivate || hook.Private && f.Value("url") == hook.URL
 		n := webhooks.NewHook{URL: hook.URL, Name: hook.Name, Filter: hook.Filter, Record: hook.Record, Private: private}
-		parseForm(c, v, &f.form, &storedWebhookForm(hook).form, webhooks.Terms, &n)
+		parseForm(c, v, &f.Form, &storedWebhookForm(hook).Form, webhooks.Terms, &n)
 		if len(f.Errors) > 0 {
 			return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 		}

@@ -1,4 +1,4 @@
-package console
+package page
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// qrView shows a text as a QR code, drawn in the page itself, because its source may be secret. It shows
+// QR shows a text as a QR code, drawn in the page itself, because its source may be secret. It shows
 // nothing for a text that no code can hold.
-func qrView(text, label string) g.Node {
+func QR(text, label string) g.Node {
 	code, err := qrcode.New(text, qrcode.Medium)
 	if err != nil {
 		return nil

@@ -1,4 +1,4 @@
-package console
+package page
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// chart plots numbers over time. Its text is HTML, so that it keeps its size on a small screen while the
+// Chart plots numbers over time. Its text is HTML, so that it keeps its size on a small screen while the
 // picture stretches.
-type chart struct {
+type Chart struct {
 	ID, Title string
-	Series    []series
+	Series    []Series
 	Labels    []string // of the columns, for tooltips and the table
 	Axis      []string // evenly spread below the picture
 	Format    func(float64) string
@@ -21,8 +21,8 @@ type chart struct {
 	Hint      string
 }
 
-// series is a row of numbers, one for each column.
-type series struct {
+// Series is a row of numbers, one for each column.
+type Series struct {
 	Name, Class string // the class has the colour
 	Values      []float64
 	Total       string // for the legend; "" for none
@@ -32,7 +32,7 @@ const chartHeight = 100
 
 // top returns the end of the scale: the largest value, rounded up to 1, 2 or 5 times a power
 // of ten.
-func (c chart) top() float64 {
+func (c Chart) top() float64 {
 	var largest float64
 	for i := range c.Labels {
 		var sum float64
@@ -64,7 +64,8 @@ func roundUp(value float64) float64 {
 	}
 }
 
-func (c chart) view() g.Node {
+// View shows the chart, and its numbers as a table.
+func (c Chart) View() g.Node {
 	top := c.top()
 	return h.Figure(h.Class("chart"), h.Aria("labelledby", c.ID),
 		h.FigCaption(h.H3(h.ID(c.ID), g.Text(c.Title)), c.legend()),
@@ -79,26 +80,27 @@ func (c chart) view() g.Node {
 	)
 }
 
-func (c chart) legend() g.Node {
-	return h.Ul(h.Class("legend"), g.Map(c.Series, func(s series) g.Node {
+func (c Chart) legend() g.Node {
+	return h.Ul(h.Class("legend"), g.Map(c.Series, func(s Series) g.Node {
 		return h.Li(h.Class(s.Class), g.Text(s.Name), g.If(s.Total != "", g.Group{g.Text(" "), h.Strong(g.Text(s.Total))}))
 	}))
 }
 
 func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 32) }
 
-func rect(class string, x, y, width, height float64, inside ...g.Node) g.Node {
+// Rect is a rectangle of a picture.
+func Rect(class string, x, y, width, height float64, inside ...g.Node) g.Node {
 	return g.El("rect", h.Class(class), g.Attr("x", number(x)), g.Attr("y", number(y)), g.Attr("width", number(width)), g.Attr("height", number(height)), g.Group(inside))
 }
 
 // marked is the background of the marked column.
-func (c chart) marked() g.Node {
-	return g.If(c.Mark >= 0, rect("marked", float64(c.Mark*10), 0, 10, chartHeight))
+func (c Chart) marked() g.Node {
+	return g.If(c.Mark >= 0, Rect("marked", float64(c.Mark*10), 0, 10, chartHeight))
 }
 
-func (c chart) shapes(top float64) g.Node {
+func (c Chart) shapes(top float64) g.Node {
 	if c.Lines {
-		return g.Map(c.Series, func(s series) g.Node { return line(s, top) })
+		return g.Map(c.Series, func(s Series) g.Node { return line(s, top) })
 	}
 	var bars g.Group
 	for i := range c.Labels {
@@ -109,14 +111,14 @@ func (c chart) shapes(top float64) g.Node {
 			}
 			height := max(s.Values[i]/top*chartHeight, 1) // one among many must be visible
 			y -= height
-			bars = append(bars, rect(s.Class, float64(i*10)+1, max(y, 0), 8, height))
+			bars = append(bars, Rect(s.Class, float64(i*10)+1, max(y, 0), 8, height))
 		}
 	}
 	return bars
 }
 
 // line connects the values, with a gap where there is none.
-func line(s series, top float64) g.Node {
+func line(s Series, top float64) g.Node {
 	path, drawing := "", false
 	for i, value := range s.Values {
 		if value == 0 {
@@ -135,7 +137,7 @@ func line(s series, top float64) g.Node {
 }
 
 // columns shows the numbers of a column as a tooltip.
-func (c chart) columns() g.Node {
+func (c Chart) columns() g.Node {
 	var all g.Group
 	for i, label := range c.Labels {
 		text := label
@@ -147,14 +149,14 @@ func (c chart) columns() g.Node {
 			}
 		}
 		if !empty {
-			all = append(all, rect("column", float64(i*10), 0, 10, chartHeight, g.El("title", g.Text(text))))
+			all = append(all, Rect("column", float64(i*10), 0, 10, chartHeight, g.El("title", g.Text(text))))
 		}
 	}
 	return all
 }
 
 // table has the same numbers for screen readers, without empty columns.
-func (c chart) table() g.Node {
+func (c Chart) table() g.Node {
 	var rows g.Group
 	for i, label := range c.Labels {
 		empty := true
@@ -170,10 +172,10 @@ func (c chart) table() g.Node {
 	if len(rows) == 0 {
 		return nil
 	}
-	return h.Details(h.Summary(g.Text("As a table"), screenReaderText(": "+c.Title)),
+	return h.Details(h.Summary(g.Text("As a table"), ScreenReaderText(": "+c.Title)),
 		h.Div(h.Class("numbers"), h.TabIndex("0"), h.Role("region"), h.Aria("labelledby", c.ID),
 			h.Table(
-				h.THead(h.Tr(h.Th(h.Scope("col"), g.Text("Time")), g.Map(c.Series, func(s series) g.Node { return h.Th(h.Scope("col"), g.Text(s.Name)) }))),
+				h.THead(h.Tr(h.Th(h.Scope("col"), g.Text("Time")), g.Map(c.Series, func(s Series) g.Node { return h.Th(h.Scope("col"), g.Text(s.Name)) }))),
 				h.TBody(rows),
 			),
 		),

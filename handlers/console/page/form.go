@@ -1,0 +1,157 @@
+package page
+
+import (
+	"crypto/rand"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/bookside/bookside/adapter/domain"
+)
+
+// Form is a form for the attributes of something, with the submitted values and their errors.
+type Form struct {
+	ID      int64 // 0 for something new
+	Values  url.Values
+	Nonce   string // identifies the form, which can be submitted once
+	Version string // hash of the values that the form was filled from
+	Problem string // of the form as a whole
+	Errors  []FieldError
+}
+
+// FieldError describes what is wrong with a field.
+type FieldError struct{ Field, Error string }
+
+// NewForm returns a form for something new.
+func NewForm(values url.Values) Form { return Form{Values: values, Nonce: rand.Text()} }
+
+// Submitted returns a submitted form with its general problem; "" for none.
+func Submitted(r *http.Request, problem string) Form {
+	f := NewForm(maps.Clone(r.PostForm))
+	f.Problem = problem
+	return f
+}
+
+// Value returns the text of a field.
+func (f *Form) Value(name string) string {
+	return strings.ReplaceAll(strings.TrimSpace(f.Values.Get(name)), "\r\n", "\n")
+}
+
+// AddError adds the error of a field.
+func (f *Form) AddError(name, problem string) {
+	f.Errors = append(f.Errors, FieldError{name, domain.Capitalize(problem) + "."})
+}
+
+// ErrorFor returns the error of a field, or "".
+func (f *Form) ErrorFor(field string) string {
+	for _, e := range f.Errors {
+		if e.Field == field {
+			return e.Error
+		}
+	}
+	return ""
+}
+
+// Invalid reports whether the form has any error.
+func (f *Form) Invalid() bool { return f.Problem != "" || len(f.Errors) > 0 }
+
+// Summary lists the errors, each with a link to its field.
+func (f *Form) Summary() g.Node {
+	if !f.Invalid() {
+		return nil
+	}
+	return h.Div(h.Class("problem"), h.Role("alert"), TakesFocus(),
+		g.If(f.Problem != "", h.P(g.Text(f.Problem))),
+		g.If(len(f.Errors) > 0, g.Group{
+			h.P(g.Text("Nothing was saved. Please correct:")),
+			h.Ul(g.Map(f.Errors, func(e FieldError) g.Node { return h.Li(h.A(h.Href("#"+e.Field), g.Text(e.Error))) })),
+		}),
+	)
+}
+
+// Guard keeps the form of something new from being submitted twice, and that of something stored from
+// overwriting somebody else's changes.
+func (f *Form) Guard() g.Node {
+	if f.ID == 0 {
+		return Hidden("nonce", f.Nonce)
+	}
+	return Hidden("version", f.Version)
+}
+
+// Field shows a label, a hint, the error and the control.
+func (f *Form) Field(name, label, hint string, control g.Node) g.Node {
+	return h.Div(h.Class("field"),
+		h.Label(h.For(name), g.Text(label)),
+		h.P(h.Class("hint"), h.ID(name+"-hint"), g.Text(hint)),
+		Error(name, f.ErrorFor(name)),
+		control,
+	)
+}
+
+// Text shows a field with a line of text.
+func (f *Form) Text(name, label, hint string, attributes ...g.Node) g.Node {
+	return f.Field(name, label, hint, f.Input(name, f.Value(name), attributes...))
+}
+
+// Input shows the control of a field with a line of text.
+func (f *Form) Input(name, value string, attributes ...g.Node) g.Node {
+	return h.Input(h.ID(name), h.Name(name), h.Value(value), DescribedBy(name, f.ErrorFor(name)), g.Group(attributes))
+}
+
+// Box shows a checkbox.
+func (f *Form) Box(name, text string, attributes ...g.Node) g.Node {
+	return h.Label(
+		h.Input(h.Type("checkbox"), g.Group(attributes), h.Name(name), h.Value("1"), g.If(f.Value(name) != "", h.Checked())),
+		g.Text(" "+text),
+	)
+}
+
+// Radios shows a field that has one of several values.
+func (f *Form) Radios(name, label, hint string, choices []Choice) g.Node {
+	problem := f.ErrorFor(name)
+	return h.FieldSet(h.ID(name), g.If(problem != "", h.Aria("describedby", name+"-error")),
+		h.Legend(g.Text(label)),
+		Error(name, problem),
+		h.Div(h.Class("choices"), g.Map(choices, func(c Choice) g.Node {
+			return h.Label(h.Input(h.Type("radio"), h.Name(name), h.Value(c.Value), g.If(f.Value(name) == c.Value, h.Checked())), g.Text(" "+c.Text))
+		})),
+		g.If(hint != "", h.P(h.Class("hint"), g.Text(hint))),
+	)
+}
+
+// Choice is a value to choose, and its text.
+type Choice struct{ Value, Text string }
+
+// Selection is a list of values to choose from, or any.
+func Selection(name, chosen string, choices []Choice) g.Node {
+	return h.Select(h.ID(name), h.Name(name), h.Option(h.Value(""), g.Text("any")), g.Map(choices, func(c Choice) g.Node {
+		return h.Option(h.Value(c.Value), g.If(c.Value == chosen, h.Selected()), g.Text(c.Text))
+	}))
+}
+
+// Condition is a field of a form that filters a list.
+func Condition(name, label string, control g.Node) g.Node {
+	return h.Div(h.Label(h.For(name), g.Text(label)), control)
+}
+
+// Hidden is a value that is sent with a form.
+func Hidden(name, value string) g.Node {
+	return h.Input(h.Type("hidden"), h.Name(name), h.Value(value))
+}
+
+// Error shows the error of a field; "" for none.
+func Error(field, problem string) g.Node {
+	return g.If(problem != "", h.P(h.Class("error"), h.ID(field+"-error"), g.Text(problem)))
+}
+
+// DescribedBy links a field to its hint and to its error.
+func DescribedBy(field, problem string) g.Node {
+	if problem == "" {
+		return h.Aria("describedby", field+"-hint")
+	}
+	return g.Group{h.Aria("describedby", field+"-hint "+field+"-error"), h.Aria("invalid", "true")}
+}

@@ -1,0 +1,64 @@
+package page
+
+import (
+	"embed"
+	"net/http"
+	"strconv"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+//go:embed style.css script.js icon.svg
+var files embed.FS
+
+// ServeFiles serves the style sheet, the script and the icon below a path.
+func ServeFiles(mux *http.ServeMux, path string) {
+	for _, name := range []string{"style.css", "script.js", "icon.svg"} {
+		mux.HandleFunc("GET "+path+"/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
+	}
+}
+
+// Layout is the frame around the content of a page. Pages are built by functions instead of html/template,
+// because executing a template makes the linker keep every exported method of the program.
+type Layout struct {
+	Title        string
+	Invalid      bool   // the content describes an error
+	Files        string // the path below which ServeFiles serves
+	Style        string // the path of a style sheet that this page needs, too; "" for none
+	Banner       g.Node // the navigation; nil before the login
+	RefreshAfter int    // seconds until the browser reloads; 0 for never
+}
+
+// Around returns the page with its content.
+func (l Layout) Around(content g.Node) g.Node {
+	return h.Doctype(h.HTML(h.Lang("en"),
+		l.head(),
+		h.Body(
+			h.A(h.Class("skip"), h.Href("#main"), g.Text("Skip to the content")),
+			h.Header(
+				h.P(h.Class("brand"), h.Img(h.Src(l.Files+"/icon.svg"), h.Alt(""), h.Width("28"), h.Height("28")), g.Text("Bookside")),
+				l.Banner,
+			),
+			h.Main(h.ID("main"), h.H1(g.Text(l.Title)), content),
+		),
+	))
+}
+
+func (l Layout) head() g.Node {
+	title := l.Title + " – Bookside"
+	if l.Invalid {
+		title = "Error: " + title
+	}
+	return h.Head(
+		h.Meta(h.Charset("utf-8")),
+		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
+		g.If(l.RefreshAfter > 0, h.Meta(g.Attr("http-equiv", "refresh"), h.Content(strconv.Itoa(l.RefreshAfter)))),
+		h.TitleEl(g.Text(title)),
+		h.Link(h.Rel("icon"), h.Type("image/svg+xml"), h.Href(l.Files+"/icon.svg")),
+		h.Link(h.Rel("stylesheet"), h.Href(l.Files+"/style.css")),
+		g.If(l.Style != "", h.Link(h.Rel("stylesheet"), h.Href(l.Style))),
+		h.Script(h.Src(l.Files+"/script.js"), h.Defer()),
+	)
+}

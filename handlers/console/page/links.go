@@ -1,0 +1,27 @@
+package page
+
+import (
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// Link is one of several links to choose from.
+type Link struct {
+	Text, Path string
+	Here       bool // whether it leads to the current page
+}
+
+// View shows the link.
+func (l Link) View() g.Node {
+	return h.A(h.Href(l.Path), g.If(l.Here, h.Aria("current", "page")), g.Text(l.Text))
+}
+
+// Links offers links to parts of a list.
+func Links(label string, links []Link) g.Node {
+	return h.Nav(h.Class("filters"), h.Aria("label", label), g.Map(links, Link.View))
+}
+
+// Button is a link that looks like a button.
+func Button(path string, text ...g.Node) g.Node {
+	return h.A(h.Class("button"), h.Href(path), g.Group(text))
+}

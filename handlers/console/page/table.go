@@ -1,0 +1,59 @@
+package page
+
+import (
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+)
+
+// Table shows rows below the heads of their columns; a column with actions has the head "". It sets the
+// roles of its parts, because browsers no longer recognise a table whose rows the style sheet turns into
+// cards.
+func Table(heads []string, rows g.Node) g.Node {
+	return h.Table(h.Class("keys"), h.Role("table"),
+		h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"), g.Map(heads, func(head string) g.Node {
+			if head == "" {
+				return columnHead(ScreenReaderText("Actions"))
+			}
+			return columnHead(g.Text(head))
+		}))),
+		h.TBody(h.Role("rowgroup"), rows),
+	)
+}
+
+func columnHead(content g.Node) g.Node {
+	return h.Th(h.Role("columnheader"), h.Scope("col"), content)
+}
+
+// Row is a row of a Table.
+func Row(head g.Node, cells ...g.Node) g.Node {
+	return h.Tr(h.Role("row"), h.Th(h.Role("rowheader"), h.Scope("row"), head), g.Group(cells))
+}
+
+// Cell is a cell of a Row. It repeats the head of its column, for display as a card.
+func Cell(head string, content ...g.Node) g.Node {
+	return h.Td(h.Role("cell"), h.Data("label", head), h.Div(content...))
+}
+
+// Fact is a line of a page about a record. Those without content are left out.
+type Fact struct {
+	Name    string
+	Content g.Node
+}
+
+// TextFact is a fact with a text, or one that is left out if the text is "".
+func TextFact(name, text string) Fact {
+	if text == "" {
+		return Fact{}
+	}
+	return Fact{name, g.Text(text)}
+}
+
+// Facts shows facts below a title.
+func Facts(title string, facts []Fact) g.Node {
+	return h.Section(h.H2(g.Text(title)), h.Dl(g.Map(facts, func(f Fact) g.Node {
+		if f.Content == nil {
+			return nil
+		}
+		return h.Div(h.Dt(g.Text(f.Name)), h.Dd(f.Content))
+	})))
+}
