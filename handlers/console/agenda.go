@@ -1,13 +1,11 @@
 package console
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bookside/bookside/adapter/availability"
@@ -28,7 +26,7 @@ func (c *Console) addBookings(mux *http.ServeMux) {
 	mux.Handle("GET "+bookingsPath, c.withSession(c.showAgenda))
 	mux.Handle("GET "+bookingListPath, c.withSession(c.listBookings))
 	mux.Handle("GET "+bookingsPath+"/{id}", c.withSession(c.showBooking))
-	mux.HandleFunc("GET "+agendaStylePath, serveAgendaStyle)
+	mux.HandleFunc("GET "+agendaStylePath, page.ServeGridStyle)
 }
 
 const (
@@ -89,32 +87,11 @@ func (a agendaChoice) days() (from, to availability.Day) {
 // agendaPage is the agenda with its columns.
 type agendaPage struct {
 	agendaChoice
-	today      availability.Day
-	zone       session.Zone
-	all        []slots.Choice // agents or locations
-	columns    []agendaColumn
-	start, end int // full hours around everything, in minutes after midnight
-	more       bool
-}
-
-// agendaColumn is a day of an agent or a location.
-type agendaColumn struct {
-	Title, Path string // the path leads to its week or day
-	Today       bool
-	Open        []availability.Hours
-	Items       []agendaItem // by start
-	Lanes       int          // beside each other
-}
-
-// agendaItem is something that takes time in a column.
-type agendaItem struct {
-	Kind     string // the class: booking, hold or off
-	From, To int    // minutes after midnight of the column's day
-	Lane     int    // from 1; 0 for the whole width
-	Booking  *records.Booking
-	Begins   time.Time // of a booking
-	Overlaps bool
-	Text     string // of what is no booking
+	today availability.Day
+	zone  session.Zone
+	all   []slots.Choice // agents or locations
+	grid  page.Grid
+	more  bool
 }
 
 func (c *Console) showAgenda(v *visit) error {
@@ -144,10 +121,9 @@ func (c *Console) showAgenda(v *visit) error {
 	p.more = table.More
 	for _, choice := range shown {
 		for day := from; day <= to; day++ {
-			p.columns = append(p.columns, p.column(site, choice, day, table, off.Records))
+			p.grid.Columns = append(p.grid.Columns, p.column(site, choice, day, table, off.Records))
 		}
 	}
-	p.limitHours()
 	c.show(v, http.StatusOK, page.Layout{Title: p.title(), Style: agendaStylePath}, p.view())
 	return nil
 }
@@ -162,37 +138,38 @@ func (p *agendaPage) chosen() []slots.Choice {
 	return p.all[i:min(i+1, len(p.all))]
 }
 
-func (p *agendaPage) column(site *session.Session, of slots.Choice, day availability.Day, table slots.Timetable, off []timeoff.TimeOff) agendaColumn {
+func (p *agendaPage) column(site *session.Session, of slots.Choice, day availability.Day, table slots.Timetable, off []timeoff.TimeOff) page.Column {
 	other := p.agendaChoice
 	other.Week, other.Day, other.ID, other.Page = !p.Week, day, of.ID, 0
-	column := agendaColumn{Title: of.Name, Path: other.path(), Today: day == p.today}
+	column := page.Column{Title: of.Name, Path: other.path(), Today: day == p.today}
 	if p.Week {
 		other.ID = 0
 		column.Title, column.Path = shortDay(day), other.path()
 	}
 	from, _ := p.days()
-	column.Open = table.Hours[of.ID][day-from].Open
+	for _, open := range table.Hours[of.ID][day-from].Open {
+		column.Open = append(column.Open, page.Span{From: int(open.Start), To: int(open.End)})
+	}
 	is := func(agent, location int64) bool {
 		return p.Of == domain.AgentResource && agent == of.ID || p.Of == domain.LocationResource && location == of.ID
 	}
 	for i := range table.Bookings {
 		b := &table.Bookings[i]
 		start, end, ok := records.Span(site, *b)
-		if !ok || !is(b.Agent.ID, b.LocationID()) {
-			continue
+		if ok && is(b.Agent.ID, b.LocationID()) {
+			item := p.booking(site, *b, table.Overlapping[b.ID])
+			item.Span = minutesOn(day, start, end)
+			column.Add(item)
 		}
-		item := agendaItem{Kind: "booking", Booking: b, Overlaps: table.Overlapping[b.ID]}
-		item.Begins, _ = records.Start(site, *b)
-		column.add(item, day, start, end)
 	}
 	for _, hold := range table.Holds {
 		if is(hold.Agent, hold.Location) {
-			column.add(agendaItem{Kind: "hold", Text: "Held for a customer"}, day, hold.Start, site.Zone.Clock().StoredEnd(hold.Start, hold.End, hold.Duration))
+			column.Add(page.Item{Kind: "hold", Content: taken("Held for a customer"), Span: minutesOn(day, hold.Start, site.Zone.Clock().StoredEnd(hold.Start, hold.End, hold.Duration))})
 		}
 	}
 	for _, event := range table.Events {
 		if event.Day == day && event.Agent == of.ID {
-			column.add(agendaItem{Kind: "off", Text: "Event in the agent's calendar"}, day, availability.Moment{Day: day, Minutes: event.Start}, availability.Moment{Day: day, Minutes: event.End})
+			column.Add(page.Item{Kind: "off", Behind: true, Content: taken("Event in the agent's calendar"), Span: page.Span{From: int(event.Start), To: int(event.End)}})
 		}
 	}
 	for _, t := range off {
@@ -203,14 +180,18 @@ func (p *agendaPage) column(site *session.Session, of slots.Choice, day availabi
 		if t.From > day || t.To < day || own != 0 && own != of.ID {
 			continue
 		}
-		hours := availability.Hours{End: dayMinutes}
+		span := page.Span{To: page.DayMinutes}
 		if t.Hours != nil {
-			hours = *t.Hours
+			span = page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}
 		}
-		column.add(agendaItem{Kind: "off", Text: timeOffText(t)}, day, availability.Moment{Day: day, Minutes: hours.Start}, availability.Moment{Day: day, Minutes: hours.End})
+		column.Add(page.Item{Kind: "off", Behind: true, Content: taken(timeOffText(t)), Span: span})
 	}
-	column.arrange()
 	return column
+}
+
+// minutesOn returns a time in minutes after midnight of a day.
+func minutesOn(day availability.Day, start, end availability.Moment) page.Span {
+	return page.Span{From: int(start.Day-day)*page.DayMinutes + int(start.Minutes), To: int(end.Day-day)*page.DayMinutes + int(end.Minutes)}
 }
 
 // timeOffText says what time off is for, and why.
@@ -228,72 +209,6 @@ func timeOffText(t timeoff.TimeOff) string {
 	return text
 }
 
-// add adds the part of an item that is on the day.
-func (c *agendaColumn) add(item agendaItem, day availability.Day, start, end availability.Moment) {
-	item.From = int(start.Day-day)*dayMinutes + int(start.Minutes)
-	item.To = int(end.Day-day)*dayMinutes + int(end.Minutes)
-	if item.To <= 0 || item.From >= dayMinutes {
-		return
-	}
-	item.From, item.To = max(item.From, 0), min(item.To, dayMinutes)
-	c.Items = append(c.Items, item)
-}
-
-// agendaLanes is how many items are shown beside each other; more cover each other.
-const agendaLanes = 6
-
-// arrange puts bookings and holds at the same time into lanes.
-func (c *agendaColumn) arrange() {
-	slices.SortStableFunc(c.Items, func(a, b agendaItem) int { return cmp.Or(a.From-b.From, a.To-b.To) })
-	c.Lanes = 1
-	var ends []int      // of the lanes
-	var group, last int // where those that overlap begin, and when they end
-	for i := range c.Items {
-		item := &c.Items[i]
-		if item.Kind == "off" {
-			continue
-		}
-		if item.From >= last {
-			group, ends = i, nil
-		}
-		lane := slices.IndexFunc(ends, func(end int) bool { return end <= item.From })
-		if lane < 0 {
-			lane, ends = len(ends), append(ends, 0)
-		}
-		ends[lane], last = item.To, max(last, item.To)
-		if len(ends) == 1 {
-			continue // the whole width, unless others follow
-		}
-		for j := group; j < i; j++ {
-			if c.Items[j].Kind != "off" {
-				c.Items[j].Lane = max(c.Items[j].Lane, 1)
-			}
-		}
-		item.Lane = min(lane+1, agendaLanes)
-		c.Lanes = max(c.Lanes, item.Lane)
-	}
-}
-
-// limitHours sets the first and the last hour that are shown: those around working hours and bookings.
-func (p *agendaPage) limitHours() {
-	p.start, p.end = dayMinutes, 0
-	include := func(from, to int) { p.start, p.end = min(p.start, from), max(p.end, min(to, dayMinutes)) }
-	for _, column := range p.columns {
-		for _, open := range column.Open {
-			include(int(open.Start), int(open.End))
-		}
-		for _, item := range column.Items {
-			if item.Kind != "off" {
-				include(item.From, item.To)
-			}
-		}
-	}
-	if p.start >= p.end {
-		p.start, p.end = 8*60, 18*60
-	}
-	p.start, p.end = p.start/60*60, (p.end+59)/60*60
-}
-
 func dayTime(day availability.Day) time.Time {
 	year, month, number := day.Date()
 	return time.Date(year, month, number, 0, 0, 0, 0, time.UTC)
@@ -301,24 +216,3 @@ func dayTime(day availability.Day) time.Time {
 
 func longDay(day availability.Day) string  { return dayTime(day).Format("Monday, 2 January 2006") }
 func shortDay(day availability.Day) string { return dayTime(day).Format("Mon 2 Jan") }
-
-// agendaStep is the height of a row of the agenda, in minutes.
-const agendaStep = 5
-
-// agendaStyle places items by classes: the page may have no styles in elements.
-var agendaStyle = func() string {
-	var css strings.Builder
-	css.WriteString("@media (min-width: 48.01rem) {\n")
-	for row := range dayMinutes / agendaStep {
-		fmt.Fprintf(&css, ".from-%d{grid-row-start:%d}.for-%d{grid-row-end:span %d}\n", row, row+1, row+1, row+1)
-	}
-	for n := 1; n <= max(agendaLanes, agendaColumns, 7); n++ {
-		fmt.Fprintf(&css, ".agenda .lane-%d{grid-column:%d}.lanes-%d{grid-template-columns:repeat(%d,minmax(0,1fr))}.columns-%d{grid-template-columns:3.25rem repeat(%d,minmax(8.5rem,1fr))}\n", n, n, n, n, n, n)
-	}
-	css.WriteString("}\n")
-	return css.String()
-}()
-
-func serveAgendaStyle(w http.ResponseWriter, r *http.Request) {
-	http.ServeContent(w, r, "agenda.css", time.Time{}, strings.NewReader(agendaStyle))
-}

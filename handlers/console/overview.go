@@ -113,8 +113,6 @@ type overlappingBooking struct {
 	URL      string // on the site; "" if its address is not known
 }
 
-const dayMinutes = 24 * 60
-
 // overlapsOf groups pairs by agent or asset, and by day, in the order of the pairs.
 func overlapsOf(pairs []slots.Conflict, bookings map[int64]slots.ConflictingBooking, assets map[int64]string, address string) []overlap {
 	type place struct {
@@ -161,11 +159,11 @@ func onDay(date string, id int64, b slots.ConflictingBooking, address string) ov
 	day, err := time.Parse(time.DateOnly, date)
 	begin, failed := time.Parse(time.DateOnly, b.Date)
 	if err == nil && failed == nil {
-		later := int(begin.Sub(day)/(24*time.Hour)) * dayMinutes
+		later := int(begin.Sub(day)/(24*time.Hour)) * page.DayMinutes
 		placed.From, placed.To = b.Start+later, b.End+later
 	}
 	if placed.To <= placed.From {
-		placed.To += dayMinutes // it ends after midnight
+		placed.To += page.DayMinutes // it ends after midnight
 	}
 	if address != "" {
 		placed.URL = slots.BookingURL(address, id)

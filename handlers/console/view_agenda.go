@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	g "maragu.dev/gomponents"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
@@ -29,7 +29,7 @@ func (p *agendaPage) view() g.Node {
 		bookingViews(bookingsPath, p.zone),
 		p.navigation(),
 		g.If(p.more, h.P(h.Class("warning"), g.Text("Only the first "+strconv.Itoa(agendaBookings)+" bookings are shown. "), h.A(h.Href(p.listPath()), g.Text("See all in the list")), g.Text("."))),
-		p.grid(),
+		p.gridView(),
 		h.Ul(h.Class("legend agenda-legend"),
 			h.Li(h.Class("open"), g.Text("working hours")), h.Li(h.Class("approved"), g.Text("approved")), h.Li(h.Class("pending"), g.Text("pending")), h.Li(h.Class("past"), g.Text("completed, no-show and others")),
 			h.Li(h.Class("overlaps"), g.Text("overlaps")), h.Li(h.Class("hold"), g.Text("held for a customer")), h.Li(h.Class("off"), g.Text("time off and events of calendars"))),
@@ -113,72 +113,39 @@ func (p *agendaPage) listPath() string {
 	return bookingListPath + "?when=all&from=" + from.String() + "&to=" + to.String()
 }
 
-// grid shows a list for each column; the style sheet puts their items beside the hours.
-func (p *agendaPage) grid() g.Node {
-	if len(p.columns) == 0 {
+func (p *agendaPage) gridView() g.Node {
+	if len(p.grid.Columns) == 0 {
 		return h.P(g.Text("There is no active agent or location."))
 	}
-	var hours g.Group
-	for minute := p.start; minute < p.end; minute += 60 {
-		hours = append(hours, h.Li(h.Class(p.place(minute, minute+60)), g.Text(page.Clock(minute))))
-	}
-	return h.Div(h.Class("agenda columns-"+strconv.Itoa(len(p.columns))),
-		h.Div(h.Class("hours"), h.Aria("hidden", "true"), h.P(g.Raw("&nbsp;")), h.P(h.Class("hint"), g.Raw("&nbsp;")), h.Ol(hours)),
-		g.Map(p.columns, p.columnView),
-	)
+	return p.grid.View()
 }
 
-// place returns the classes of a time.
-func (p *agendaPage) place(from, to int) string {
-	row := (max(from, p.start) - p.start) / agendaStep
-	end := (min(to, p.end) - p.start + agendaStep - 1) / agendaStep
-	return fmt.Sprintf("from-%d for-%d", row, max(end-row, 1))
+// taken is the content of an item that is no booking.
+func taken(text string) func(page.Span) g.Node {
+	return func(hours page.Span) g.Node {
+		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" " + text)}
+	}
 }
 
-func (p *agendaPage) columnView(c agendaColumn) g.Node {
-	open := make([]string, len(c.Open))
-	var shades g.Group
-	for i, hours := range c.Open {
-		open[i] = page.Clock(int(hours.Start)) + "–" + page.Clock(int(hours.End))
-		shades = append(shades, h.Li(h.Class("open "+p.place(int(hours.Start), int(hours.End))), h.Aria("hidden", "true")))
-	}
-	text := "closed"
-	if len(open) > 0 {
-		text = "open " + strings.Join(open, ", ")
-	}
-	return h.Section(g.If(c.Today, h.Class("today")),
-		h.H2(h.A(h.Href(c.Path), g.Text(c.Title))),
-		h.P(h.Class("hint"), g.Text(text), g.If(len(c.Items) == 0, g.Text("; nothing is booked"))),
-		h.Ol(h.Class("lanes-"+strconv.Itoa(c.Lanes)), shades, g.Map(c.Items, p.item)),
-	)
-}
-
-func (p *agendaPage) item(i agendaItem) g.Node {
-	class := i.Kind + " " + p.place(i.From, i.To)
-	if i.Lane > 0 {
-		class += " lane-" + strconv.Itoa(i.Lane)
-	}
-	span := page.Clock(i.From) + "–" + page.Clock(i.To)
-	if i.Booking == nil {
-		return h.Li(h.Class(class), h.Span(h.Class("when"), g.Text(span)), g.Text(" "+i.Text))
-	}
-	b := i.Booking
-	class += " " + statusClass(b.Status)
-	if i.Overlaps {
-		class += " overlaps"
-	}
-	about := serviceName(*b)
+func (p *agendaPage) booking(site *session.Session, b records.Booking, overlaps bool) page.Item {
+	item := page.Item{Kind: "booking", Classes: statusClass(b.Status)}
+	about := serviceName(b)
 	if p.Of == domain.LocationResource {
 		about += " with " + b.Agent.FullName
 	}
 	if b.Status != "approved" {
 		about += ", " + statusText(b.Status)
 	}
-	if i.Overlaps {
+	if overlaps {
+		item.Classes += " overlaps"
 		about += ", overlaps"
 	}
-	return h.Li(h.Class(class), h.A(h.Href(bookingPath(b.ID)), h.Title(span+" "+customerName(*b)+", "+about),
-		h.Time(h.Class("when"), h.DateTime(i.Begins.UTC().Format(time.RFC3339)), h.Title(i.Begins.UTC().Format("15:04")+" UTC"), g.Text(span)), g.Text(" "),
-		h.Strong(g.Text(customerName(*b))), g.Text(" "), h.Span(g.Text(about)),
-	))
+	begins, _ := records.Start(site, b)
+	item.Content = func(hours page.Span) g.Node {
+		return h.A(h.Href(bookingPath(b.ID)), h.Title(hours.String()+" "+customerName(b)+", "+about),
+			h.Time(h.Class("when"), h.DateTime(begins.UTC().Format(time.RFC3339)), h.Title(begins.UTC().Format("15:04")+" UTC"), g.Text(hours.String())), g.Text(" "),
+			h.Strong(g.Text(customerName(b))), g.Text(" "), h.Span(g.Text(about)),
+		)
+	}
+	return item
 }
