@@ -47,6 +47,7 @@ type Slot struct {
 // Explanation says why starts of the grid are not offered, or why there is no grid.
 type Explanation struct {
 	Missing     *string       `json:"missing"`
+	Message     *string       `json:"message"`
 	Unavailable []Unavailable `json:"unavailable"`
 }
 
@@ -54,6 +55,7 @@ type Explanation struct {
 type Unavailable struct {
 	StartTime string `json:"start_time"`
 	Reason    string `json:"reason"`
+	Message   string `json:"message"`
 	BookingID *int64 `json:"booking_id,omitempty" needs:"read_bookings"`
 	// Extension has the titles of those that may be the reason.
 	Extension *string `json:"extension,omitempty"`
@@ -192,15 +194,12 @@ func availabilityDays(grid slots.Grid, timezone string) AvailabilityDays {
 func startTime(s availability.Slot) string { return clock(&s.Start) }
 
 func explanation(grid slots.Grid, day []availability.Slot) *Explanation {
-	e := &Explanation{Missing: orNil(string(grid.Missing)), Unavailable: []Unavailable{}}
+	e := &Explanation{Missing: orNil(string(grid.Missing)), Message: orNil(grid.Missing.Message()), Unavailable: []Unavailable{}}
 	for _, s := range day {
 		if s.Reason == availability.Free {
 			continue
 		}
-		u := Unavailable{StartTime: startTime(s), Reason: string(s.Reason)}
-		if s.Booking != 0 {
-			u.BookingID = &s.Booking
-		}
+		u := Unavailable{StartTime: startTime(s), Reason: string(s.Reason), Message: s.Reason.Message(), BookingID: orNil(s.Booking)}
 		if s.Reason == availability.NotOffered {
 			u.Extension = new(strings.Join(grid.Extensions, ", "))
 		}

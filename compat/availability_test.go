@@ -136,12 +136,13 @@ func TestAvailability(t *testing.T) {
 	want := `{"success":true,"status":"success","data":{"date":"2026-11-24","timezone":"UTC","service_id":3,"agent_id":2,"location_id":"any","duration":60,` +
 		`"available_slots":["09:00","23:00","23:30"],"slots":[{"start_time":"09:00","end_time":"10:00","available_capacity":2},` +
 		`{"start_time":"23:00","end_time":"24:00","available_capacity":1},{"start_time":"23:30","end_time":"00:30","available_capacity":1}],` +
-		`"explain":{"missing":null,"unavailable":[{"start_time":"10:00","reason":"booked","booking_id":17},{"start_time":"11:00","reason":"past"}]}}}`
+		`"explain":{"missing":null,"message":null,"unavailable":[{"start_time":"10:00","reason":"booked","message":"Another booking overlaps.","booking_id":17},` +
+		`{"start_time":"11:00","reason":"past","message":"It is in the past."}]}}}`
 	wantJSON(t, want, View{}.Availability(asked, answer, "UTC"))
 
 	answer.Extensions = []string{"Lunch", "Holidays"}
 	answer.Days[0].Slots[2].Reason = availability.NotOffered
-	wantJSON(t, strings.Replace(want, `"reason":"past"`, `"reason":"extension","extension":"Lunch, Holidays"`, 1), View{}.Availability(asked, answer, "UTC"))
+	wantJSON(t, strings.Replace(want, `"reason":"past","message":"It is in the past."`, `"reason":"extension","message":"An extension of the site does not offer it.","extension":"Lunch, Holidays"`, 1), View{}.Availability(asked, answer, "UTC"))
 
 	asked.Explain, asked.ManyDays, answer.AgentID = false, true, nil
 	answer.Days = append([]slots.Day{{Day: answer.From - 1}}, answer.Days...)
@@ -153,7 +154,7 @@ func TestAvailability(t *testing.T) {
 	asked, answer = grid()
 	asked.Explain, answer.Missing, answer.Days[0].Slots = true, slots.MissingHours, nil
 	want = `{"success":true,"status":"success","data":{"date":"2026-11-24","timezone":"UTC","service_id":3,"agent_id":2,"location_id":"any","duration":60,` +
-		`"available_slots":[],"slots":[],"explain":{"missing":"working_hours","unavailable":[]}}}`
+		`"available_slots":[],"slots":[],"explain":{"missing":"working_hours","message":"Nobody works on that day.","unavailable":[]}}}`
 	wantJSON(t, want, View{}.Availability(asked, answer, "UTC"))
 }
 

@@ -31,9 +31,11 @@ type dayAnswer struct {
 	} `json:"slots"`
 	Explain *struct {
 		Missing     *string `json:"missing"`
+		Message     *string `json:"message"`
 		Unavailable []struct {
 			StartTime string `json:"start_time"`
 			Reason    string `json:"reason"`
+			Message   string `json:"message"`
 			BookingID int64  `json:"booking_id"`
 		} `json:"unavailable"`
 	} `json:"explain"`
@@ -510,6 +512,9 @@ func (d dayAnswer) unavailable() []string {
 	found := []string{}
 	for _, u := range d.Explain.Unavailable {
 		text := u.StartTime + " " + u.Reason
+		if u.Message == "" {
+			text += " without a message"
+		}
 		if u.BookingID != 0 {
 			text += fmt.Sprintf(" %d", u.BookingID)
 		}
@@ -676,7 +681,7 @@ func TestExplainDaysWithoutStartTimes(t *testing.T) {
 	} {
 		t.Run(query, func(t *testing.T) {
 			day := s.day(t, query+"&explain=1")
-			if len(day.AvailableSlots) != 0 || day.Explain == nil || day.Explain.Missing == nil || *day.Explain.Missing != missing || len(day.Explain.Unavailable) != 0 {
+			if len(day.AvailableSlots) != 0 || day.Explain == nil || day.Explain.Missing == nil || *day.Explain.Missing != missing || day.Explain.Message == nil || len(day.Explain.Unavailable) != 0 {
 				t.Errorf("%s: %+v, want %s", query, day, missing)
 			}
 			if plain := s.day(t, query); plain.Explain != nil || len(plain.AvailableSlots) != 0 {
@@ -699,7 +704,7 @@ func TestExplainContainsNoPersonalData(t *testing.T) {
 		for day := 23; day <= 28; day++ {
 			a := s.get(fmt.Sprintf("/availability?service_id=1&agent_id=%d&date=2026-11-%d&explain=1", agent+1, day)).want(http.StatusOK)
 			explain := availabilityShape.and("explain object").check(t, "data", dataOf(t, a))["explain"]
-			for _, u := range (shape{"start_time text", "reason text", "booking_id integer"}).elements(t, "unavailable", shape{"missing null|text", "unavailable array"}.check(t, "explain", explain)["unavailable"]) {
+			for _, u := range (shape{"start_time text", "reason text", "message text", "booking_id integer"}).elements(t, "unavailable", shape{"missing null|text", "message null|text", "unavailable array"}.check(t, "explain", explain)["unavailable"]) {
 				explained++
 				if u["booking_id"] == nil {
 					t.Error("an explanation has no booking_id")

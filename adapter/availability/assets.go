@@ -1,6 +1,9 @@
 package availability
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Asset is a room or a device of which each booking of the service takes a unit, whatever its attendees. It
 // applies with an add-on only.
@@ -17,7 +20,7 @@ func (a Asset) TakenBy(agent int64) bool {
 
 // AssetUse is a booking that takes a unit of an asset, of whatever service, by its times as they are stored.
 type AssetUse struct {
-	Asset, Booking            int64 // Booking is 0 for a hold
+	Asset, Booking            int64 // Booking is 0 for a hold, and for what is hidden from the caller
 	Day                       Day   // on which it begins, and counts
 	Start, End                Minutes
 	BufferBefore, BufferAfter Minutes
@@ -26,7 +29,13 @@ type AssetUse struct {
 // takenAsset is an asset with the times at which its units are taken on a day.
 type takenAsset struct {
 	quantity int
-	times    []period
+	times    []takenTime
+}
+
+// takenTime is when a booking takes a unit; booking is 0 as in AssetUse.
+type takenTime struct {
+	period
+	booking int64
 }
 
 // addUses sorts the uses of assets by days.
@@ -50,7 +59,7 @@ func (c *Calendar) assetsOn(day Day, r Resource, exclude []int64) (taken []taken
 		t := takenAsset{quantity: max(a.Quantity, 1)}
 		for _, u := range c.uses[day] {
 			if u.Asset == a.ID && !slices.Contains(exclude, u.Booking) {
-				t.times = append(t.times, period{gap.elapsed(u.Start) - u.BufferBefore, gap.elapsed(u.End) + u.BufferAfter})
+				t.times = append(t.times, takenTime{period{gap.elapsed(u.Start) - u.BufferBefore, gap.elapsed(u.End) + u.BufferAfter}, u.Booking})
 			}
 		}
 		taken = append(taken, t)
@@ -58,13 +67,15 @@ func (c *Calendar) assetsOn(day Day, r Resource, exclude []int64) (taken []taken
 	return taken
 }
 
-// full reports whether no unit is left for a time. Its bookings count even if they do not overlap each other.
-func (t takenAsset) full(wanted period) bool {
+// full reports whether no unit is left for a time, and the first booking that takes one. Its bookings count even if they do
+// not overlap each other.
+func (t takenAsset) full(wanted period) (booking int64, full bool) {
 	overlapping := 0
 	for _, time := range t.times {
 		if time.overlaps(wanted) {
 			overlapping++
+			booking = cmp.Or(booking, time.booking)
 		}
 	}
-	return overlapping >= t.quantity
+	return booking, overlapping >= t.quantity
 }

@@ -114,8 +114,8 @@ func TestAssetsCloseSlots(t *testing.T) {
 				if s.Reason != Free {
 					text += ":" + string(s.Reason)
 				}
-				if s.Reason == AssetTaken && (s.Capacity != 0 || s.Booking != 0) {
-					t.Errorf("seats or a booking: %+v", s)
+				if taken := s.Reason == AssetTaken; taken && s.Capacity != 0 || taken && s.Booking == 0 && name != "a hold" {
+					t.Errorf("seats, or no booking: %+v", s)
 				}
 				found = append(found, text)
 			}

@@ -6,9 +6,6 @@ import "slices"
 // the place of grid and working hours; what is known to occupy a resource still does.
 type Offers map[Resource]map[Day][]Slot
 
-// NotOffered is the reason of a start that would be offered, but for an extension of the site.
-const NotOffered Reason = "extension"
-
 // appendOffered appends the starts of a resource on a day: those of the grid, and those that extensions add to it.
 func (c *Calendar) appendOffered(grid []Slot, r Resource, day Day, q Request) []Slot {
 	offered := c.Offers[r][day]

@@ -128,29 +128,12 @@ func (q Request) wants(r Resource) bool {
 	return (q.Agent == 0 || q.Agent == r.Agent) && (q.Location == 0 || q.Location == r.Location)
 }
 
-// Reason says why a start is not offered.
-type Reason string
-
-// The reasons; Free for a start that is offered.
-const (
-	Free          Reason = ""
-	Booked        Reason = "booked"     // a booking overlaps
-	OnHold        Reason = "hold"       // held for a customer
-	Buffer        Reason = "buffer"     // only buffers overlap a booking
-	NoCapacity    Reason = "capacity"   // too few seats are left, or the day is full
-	Off           Reason = "off_period" // time off
-	OwnEvent      Reason = "calendar"   // an event of the agent's own calendar
-	AssetTaken    Reason = "asset"      // a room or a device is taken
-	OutsideWindow Reason = "outside_window"
-	Past          Reason = "past"
-)
-
 // Slot is a start of the grid, offered or not.
 type Slot struct {
 	Start    Minutes
 	Capacity int // seats left
 	Reason   Reason
-	Booking  int64 // the conflicting booking, if Reason is Booked or Buffer; 0 for a hold
+	Booking  int64 // the conflicting booking, if Reason is Booked, Buffer or AssetTaken; 0 for a hold
 }
 
 // Day returns the grid of a day in ascending order, each start once. If several resources share a start,
@@ -375,8 +358,13 @@ func (c *Calendar) slot(at Moment, q Request, occupied occupancy) Slot {
 	}
 	if seats >= c.Service.needed() || slot.Capacity < q.Attendees {
 		slot.Reason, slot.Booking = c.conflict(occupied, wanted, guarded)
-	} else if slices.ContainsFunc(occupied.assets, func(a takenAsset) bool { return a.full(wanted) }) {
-		slot.Capacity, slot.Reason = 0, AssetTaken
+		return slot
+	}
+	for _, asset := range occupied.assets {
+		if use, full := asset.full(wanted); full {
+			slot.Capacity, slot.Reason, slot.Booking = 0, AssetTaken, use
+			break
+		}
 	}
 	return slot
 }

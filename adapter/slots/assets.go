@@ -49,7 +49,7 @@ func (v Service) assetLocks(agents []int64) (locks []session.Lock) {
 
 // assetUses reads the bookings and the holds that take assets on the days of a part, of whatever service and agent.
 // What a booking takes is stored with it, and a hold takes what a booking would.
-func assetUses(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) ([]availability.AssetUse, error) {
+func assetUses(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) ([]assetUse, error) {
 	if len(rules.assets) == 0 {
 		return nil, nil
 	}
@@ -57,33 +57,41 @@ func assetUses(ctx context.Context, s *session.Session, rules blockingRules, par
 	days := func(column string) sq.And {
 		return sq.And{sq.GtOrEq{column: part.from.String()}, sq.LtOrEq{column: min(part.to, availability.LastDay).String()}}
 	}
-	stmt := sq.Select("x.asset_id", "b.id", "0", "b.agent_id", "b.start_date", "b.start_time", "b.end_time", "b.buffer_before", "b.buffer_after").Distinct().
+	stmt := sq.Select("x.asset_id", "b.id", "0", "b.agent_id", "b.service_id", "b.location_id", "b.start_date", "b.start_time", "b.end_time", "b.buffer_before", "b.buffer_after").Distinct().
 		From(s.DB.As(wpdb.Bookings, "b")).Join(s.DB.As(wpdb.BookingsAssets, "x") + " ON x.booking_id = b.id").
 		Where(days("b.start_date")).Where(sq.Eq{"b.status": rules.statuses, "x.asset_id": ids})
 	if s.Schema.Has(wpdb.Holds) {
-		stmt = lists.UnionAll(stmt, sq.Select("x.asset_id", "0", "h.id", "h.agent_id", "h.start_date", "h.start_time", "h.end_time", "h.buffer_before", "h.buffer_after").Distinct().
+		stmt = lists.UnionAll(stmt, sq.Select("x.asset_id", "0", "h.id", "h.agent_id", "h.service_id", "h.location_id", "h.start_date", "h.start_time", "h.end_time", "h.buffer_before", "h.buffer_after").Distinct().
 			From(s.DB.As(wpdb.Holds, "h")).Join(s.DB.As(wpdb.ServicesAssets, "x")+" ON x.service_id = h.service_id").
 			Where(days("h.start_date")).Where(sq.Gt{"h.expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"h.id": rules.except}).Where(sq.Eq{"x.asset_id": ids}))
 	}
 	// What is hidden from the caller takes assets, too.
-	uses, err := wpdb.All(ctx, s.DB.Unfiltered(), "read uses of assets", stmt, func(row wpdb.Scanner) (u use, err error) {
+	uses, err := wpdb.All(ctx, s.DB.Unfiltered(), "read uses of assets", stmt, func(row wpdb.Scanner) (u assetUse, err error) {
 		var date string
-		err = row.Scan(&u.Asset, &u.Booking, &u.hold, wpdb.OrZero(&u.agent), wpdb.OrZero(&date), wpdb.OrZero((*int)(&u.Start)), wpdb.OrZero((*int)(&u.End)),
+		err = row.Scan(&u.Asset, &u.Booking, &u.hold, wpdb.OrZero(&u.agent), wpdb.OrZero(&u.service), wpdb.OrZero(&u.location), wpdb.OrZero(&date), wpdb.OrZero((*int)(&u.Start)), wpdb.OrZero((*int)(&u.End)),
 			wpdb.OrZero((*int)(&u.BufferBefore)), wpdb.OrZero((*int)(&u.BufferAfter)))
 		u.Day = storedDay(date)
 		return u, err
 	})
-	var taken []availability.AssetUse
-	for _, u := range uses {
-		if u.hold == 0 || slices.ContainsFunc(rules.assets, func(a availability.Asset) bool { return a.ID == u.Asset && a.TakenBy(u.agent) }) {
-			taken = append(taken, u.AssetUse)
-		}
-	}
-	return taken, err
+	return slices.DeleteFunc(uses, func(u assetUse) bool {
+		return u.hold != 0 && !slices.ContainsFunc(rules.assets, func(a availability.Asset) bool { return a.ID == u.Asset && a.TakenBy(u.agent) })
+	}), err
 }
 
-// use is what a row says that takes an asset.
-type use struct {
+// assetUse is what a row says that takes an asset.
+type assetUse struct {
 	availability.AssetUse
-	hold, agent int64 // hold is 0 for a booking
+	hold                     int64 // 0 for a booking
+	agent, service, location int64
+}
+
+// shownUses returns the uses without the ids of bookings that are hidden from the caller.
+func shownUses(s *session.Session, uses []assetUse) []availability.AssetUse {
+	shown := make([]availability.AssetUse, len(uses))
+	for i, u := range uses {
+		if shown[i] = u.AssetUse; !s.Scope().Covers(u.agent, u.service, u.location) {
+			shown[i].Booking = 0
+		}
+	}
+	return shown
 }

@@ -317,3 +317,14 @@ const (
 	MissingHours      Missing = "working_hours"
 	MissingDayOff     Missing = "day_off" // working hours, because the day is off
 )
+
+// missingMessages say what is missing as Reason.Message does.
+var missingMessages = map[Missing]string{
+	MissingStatus:     "The service, the agent or the location is not active.",
+	MissingConnection: "Nobody gives this service with this agent and location.",
+	MissingHours:      "Nobody works on that day.",
+	MissingDayOff:     "That day is off.",
+}
+
+// Message returns what is missing as a sentence.
+func (m Missing) Message() string { return missingMessages[m] }

@@ -116,7 +116,7 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 		}
 	}
 	in.Events = busytimes.Blocked(events, q.From, q.To)
-	in.AssetUses = all.uses
+	in.AssetUses = shownUses(s, all.uses)
 	last := lastDay(q, *in)
 	for _, r := range rows {
 		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
@@ -134,7 +134,7 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 type calendarContent struct {
 	rows   []calendarRow
 	events []busytimes.Event
-	uses   []availability.AssetUse
+	uses   []assetUse
 }
 
 // readContent reads what a part of the calendar may need.

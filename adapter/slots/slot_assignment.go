@@ -103,9 +103,11 @@ func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
 	if a.input.Bookings, err = wpdb.All(ctx, tx.DB, "read blocking bookings", stmt, scanBlockingBooking); err != nil {
 		return err
 	}
-	if a.input.AssetUses, err = assetUses(ctx, tx.Session, rules, part); err != nil {
+	uses, err := assetUses(ctx, tx.Session, rules, part)
+	if err != nil {
 		return err
 	}
+	a.input.AssetUses = shownUses(tx.Session, uses)
 	if len(availability.NewCalendar(a.input).Free(a.At, a.Request)) == 0 {
 		return fmt.Errorf("slot was booked concurrently: %w", wpdb.ErrConflict)
 	}

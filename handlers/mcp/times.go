@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -156,26 +155,10 @@ type whyOutput struct {
 	FreeTimes   []clock `json:"free_times" jsonschema:"Starts of that day that are free"`
 }
 
-// reasons explain the reasons of the API, and noStart.
-var reasons = map[string]string{
-	"booked":         "Another booking overlaps.",
-	"hold":           "The slot is kept for somebody who is booking it right now; it may be free again in some minutes.",
-	"buffer":         "It is too close to another booking: preparation or clean-up time overlaps.",
-	"capacity":       "Too few seats are left, or the day has as many bookings as it may have.",
-	"off_period":     "Time off.",
-	"calendar":       "The agent has something else in a calendar of their own.",
-	"asset":          "A room or a device that the service needs is taken.",
-	"extension":      "An extension of the site does not offer it.",
-	"outside_window": "It is too soon, or too far ahead, for the site to accept bookings.",
-	"past":           "It is in the past.",
-	"status":         "The service, agent or location is not active.",
-	"connection":     "Nobody gives this service with this agent and location; find_services says who gives it where.",
-	"working_hours":  "Nobody works on that day.",
-	"day_off":        "That day is off.",
-	noStart:          "No booking starts then: it is outside of working hours, or between the starts that the service offers.",
-}
-
-const noStart = "no_start"
+const (
+	noStart        = "no_start"
+	noStartMessage = "No booking starts then: it is outside of working hours, or between the starts that the service offers."
+)
 
 func (c *call) whyNotFree(in whyInput) (out whyOutput, brief string, err error) {
 	if out.now, err = c.now(); err != nil {
@@ -185,9 +168,11 @@ func (c *call) whyNotFree(in whyInput) (out whyOutput, brief string, err error) 
 		Free    []clock `json:"available_slots"`
 		Explain struct {
 			Missing     string `json:"missing"`
+			Message     string `json:"message"`
 			Unavailable []struct {
 				StartTime clock  `json:"start_time"`
 				Reason    string `json:"reason"`
+				Message   string `json:"message"`
 				BookingID number `json:"booking_id"`
 			} `json:"unavailable"`
 		} `json:"explain"`
@@ -200,16 +185,15 @@ func (c *call) whyNotFree(in whyInput) (out whyOutput, brief string, err error) 
 		out.Free, out.Explanation = true, "It is free."
 		return out, out.Explanation, nil
 	}
-	out.Reason = found.Data.Explain.Missing
-	if out.Reason == "" {
-		out.Reason = noStart
+	out.Reason, out.Explanation = noStart, noStartMessage
+	if missing := found.Data.Explain.Missing; missing != "" {
+		out.Reason, out.Explanation = missing, found.Data.Explain.Message
 	}
 	for _, slot := range found.Data.Explain.Unavailable {
 		if slot.StartTime == in.StartTime {
-			out.Reason, out.BookingID = slot.Reason, int64(slot.BookingID)
+			out.Reason, out.Explanation, out.BookingID = slot.Reason, slot.Message, int64(slot.BookingID)
 		}
 	}
-	out.Explanation = cmp.Or(reasons[out.Reason], "The site gives the reason "+out.Reason+".")
 	return out, fmt.Sprintf("Not free: %s That day has %s.", out.Explanation, counted(len(out.FreeTimes), "free start")), nil
 }
 
