@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -151,7 +152,17 @@ func Home(ctx context.Context, s *session.Session) (string, error) {
 // BookingURL returns the page of the plugin's administration that shows a booking, given the site's
 // address.
 func BookingURL(address string, id int64) string {
-	return fmt.Sprintf("%s/wp-admin/admin.php?page=latepoint&route_name=bookings__index&filter%%5Bid%%5D=%d", address, id)
+	return fmt.Sprintf("%s&filter%%5Bid%%5D=%d", AdminURL(address, "bookings__index", 0), id)
+}
+
+// AdminURL returns a page of the plugin's administration by its route, such as agents__edit_form, given the site's
+// address; id names the record that it shows, or is 0.
+func AdminURL(address, route string, id int64) string {
+	url := address + "/wp-admin/admin.php?page=latepoint&route_name=" + route
+	if id != 0 {
+		url += "&id=" + strconv.FormatInt(id, 10)
+	}
+	return url
 }
 
 // WrongEnds returns the ids of at most limit bookings whose stored end cannot be right: it is before the

@@ -25,6 +25,7 @@ const (
 func (c *Console) addBookings(mux *http.ServeMux) {
 	mux.Handle("GET "+bookingsPath, c.withSession(c.showAgenda))
 	mux.Handle("GET "+bookingListPath, c.withSession(c.listBookings))
+	mux.Handle("GET "+freeTimesPath, c.withSession(c.showFreeTimes))
 	mux.Handle("GET "+bookingsPath+"/{id}", c.withSession(c.showBooking))
 	mux.HandleFunc("GET "+agendaStylePath, page.ServeGridStyle)
 }

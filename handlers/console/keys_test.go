@@ -26,6 +26,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/console"
 	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -63,6 +64,9 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 			return diagnose.Examine(ctx, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}, examined, clock)
 		},
 		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
+	}
+	site.Ask = func(ctx context.Context, user keys.Key, method, target string, body []byte) (int, []byte, error) {
+		return handlers.AskFor(ctx, k.handler, user, method, "/v1"+target, body)
 	}
 	site.Documents = func() (*documents.Library, error) {
 		return documents.New(console.DocumentsPath, os.DirFS(".."), os.DirFS("../../cmd/bookside"))

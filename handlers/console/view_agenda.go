@@ -33,14 +33,14 @@ func (p *agendaPage) view() g.Node {
 		h.Ul(h.Class("legend agenda-legend"),
 			h.Li(h.Class("open"), g.Text("working hours")), h.Li(h.Class("approved"), g.Text("approved")), h.Li(h.Class("pending"), g.Text("pending")), h.Li(h.Class("past"), g.Text("completed, no-show and others")),
 			h.Li(h.Class("overlaps"), g.Text("overlaps")), h.Li(h.Class("hold"), g.Text("held for a customer")), h.Li(h.Class("off"), g.Text("time off and events of calendars"))),
-		h.P(h.Class("hint"), g.Text("Cancelled bookings are only in the list. Working hours are those of the agent or location by itself; services can have others.")),
+		h.P(h.Class("hint"), g.Text("Cancelled bookings are only in the list. Working hours are those of the agent or location by itself; services can have others. "), h.A(h.Href(p.freeTimesPath()), g.Text("Why is this time not free?"))),
 	}
 }
 
 // bookingViews leads from the agenda to the list and back, and names the zone of all times below it.
 func bookingViews(here string, zone session.Zone) g.Node {
 	return h.Div(h.Class("toolbar"),
-		page.Links("Views of bookings", []page.Link{{Text: "Agenda", Path: bookingsPath, Here: here == bookingsPath}, {Text: "List", Path: bookingListPath, Here: here == bookingListPath}}),
+		page.Links("Views of bookings", []page.Link{{Text: "Agenda", Path: bookingsPath, Here: here == bookingsPath}, {Text: "List", Path: bookingListPath, Here: here == bookingListPath}, {Text: "Free times", Path: freeTimesPath, Here: here == freeTimesPath}}),
 		h.P(h.Class("hint"), g.Text("Times are those of the site, in "+zone.Name+".")),
 	)
 }
@@ -105,6 +105,15 @@ func (p *agendaPage) columnChoice(to func(func(*agendaChoice)) string) g.Node {
 		pages = append(pages, page.Link{Text: fmt.Sprintf("%d–%d", first+1, last), Path: to(func(a *agendaChoice) { a.Page = first / agendaColumns }), Here: p.all[first] == chosen[0]})
 	}
 	return page.Links("Which of "+strconv.Itoa(len(p.all)), pages)
+}
+
+// freeTimesPath leads to the free times of the day, and of the agent whose week is shown.
+func (p *agendaPage) freeTimesPath() string {
+	q := freeTimesQuestion{Day: p.Day}
+	if p.Week && p.Of == domain.AgentResource {
+		q.Agent = p.ID
+	}
+	return q.path()
 }
 
 // listPath leads to the list of the same days.

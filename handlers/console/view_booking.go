@@ -58,6 +58,8 @@ func (p *bookingPage) appointment() []page.Fact {
 	if day, ok := availability.ParseDay(string(p.StartDate)); ok {
 		agenda := agendaChoice{Day: day, Of: domain.AgentResource}
 		facts = append(facts, page.Fact{Name: "Agenda", Content: h.A(h.Href(agenda.path()), g.Text(longDay(day)))})
+		moved := freeTimesQuestion{Day: day, Service: p.ServiceID(), Agent: p.Agent.ID, Location: p.LocationID(), Booking: p.ID}
+		facts = append(facts, page.Fact{Name: "Free times", Content: h.A(h.Href(moved.path()), g.Text("why another time is not free"))})
 	}
 	facts = append(facts, page.Fact{Name: "Requests", Content: h.A(h.Href(requestsOf("record", "bookings/"+strconv.FormatInt(p.ID, 10))), g.Text("those that touched it"))})
 	if p.address != "" {
