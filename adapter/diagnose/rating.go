@@ -160,7 +160,7 @@ func rateJobs(w upkeep.JobWork) Rating {
 			r.Items = append(r.Items, Item{job.ID, job.Object})
 		}
 		r.Since, _ = w.Late[0].Due.Time()
-		r.Text = r.Count() + " late since " + stamp(r.Since) + ", such as reminders: the site's cron does not run, or not its jobs"
+		r.Text = r.Count() + " late since " + Stamp(r.Since) + ", such as reminders: the site's cron does not run, or not its jobs"
 		return r
 	case !w.Run && !w.SendsMail:
 		return rated(Minor, JobsUnscheduled, name, "not run by the site: its cron does not have them, so that it sends no notifications itself; Bookside does if mail.enabled is set")
@@ -181,7 +181,7 @@ func rateWebhooks(w upkeep.WebhookWork) (list []Rating) {
 				r.Since = since
 			}
 		}
-		r.Text = r.Count() + " failing since " + stamp(r.Since) + "; see bookside webhooks log"
+		r.Text = r.Count() + " failing since " + Stamp(r.Since) + "; see bookside webhooks log"
 		list = append(list, r)
 	}
 	if len(w.Ended) > 0 {
@@ -234,7 +234,7 @@ func rateKeys(expiring []keys.Expiring) Rating {
 		r.Items = append(r.Items, Item{key.ID, key.Name + ", " + string(key.At)})
 	}
 	r.Since, _ = expiring[0].At.Time()
-	r.Text = r.Count() + " within a week, the first on " + stamp(r.Since) + "; see bookside keys roll"
+	r.Text = r.Count() + " within a week, the first on " + Stamp(r.Since) + "; see bookside keys roll"
 	return r
 }
 
@@ -279,5 +279,5 @@ func RateEvents(troubled []events.Stored) (list []Rating) {
 	return list
 }
 
-// stamp formats an instant for people, in UTC.
-func stamp(at time.Time) string { return at.UTC().Format(time.DateTime) }
+// Stamp formats an instant for people, in UTC, as the text of a rating has its Since.
+func Stamp(at time.Time) string { return at.UTC().Format(time.DateTime) }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/handlers/console/page"
@@ -39,6 +41,9 @@ type health struct {
 // agenda has the bookings of the days around today, and those that overlap.
 type agenda struct {
 	slots.Agenda
+	site     *session.Session // as it was read
+	next     []records.Booking
+	moreNext bool // whether there are more than next on these days
 	overlaps []overlap
 	more     int // number of overlaps not shown
 }
@@ -67,6 +72,8 @@ func (s *Site) day(ctx context.Context) (daystats.Day, error) { return s.Figures
 
 const (
 	agendaDays    = 30 // before and after today
+	nextDays      = 2  // today and tomorrow
+	shownNext     = 200
 	shownOverlaps = 20 // pairs
 )
 
@@ -79,7 +86,10 @@ func (s *Site) agenda(ctx context.Context) (agenda, error) {
 	if err != nil {
 		return agenda{}, err
 	}
-	a := agenda{Agenda: counted}
+	a := agenda{Agenda: counted, site: site}
+	if a.next, a.moreNext, err = slots.NextBookings(ctx, site, nextDays, shownNext); err != nil {
+		return a, err
+	}
 	report, err := slots.FindConflicts(ctx, site)
 	if err != nil || len(report.Conflicts) == 0 {
 		return a, err

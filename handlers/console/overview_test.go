@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ func TestOverview(t *testing.T) {
 	k := serve(t, database)
 	k.visitor().open("/console").leadsTo("/console/login")
 	database.Execute(t, overlapping,
+		`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
+			(7005, 1, 1, 1, 'approved', '2026-11-21', 660, '2026-11-21', 720, 0, 0, 1), (7006, 1, 1, 1, 'cancelled', '2026-11-21', 660, '2026-11-21', 720, 0, 0, 1)`,
 		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id) VALUES (1, 'bookings', 7001, 'created', '2026-11-20 10:00:00', 'api', 1), (2, 'bookings', 7002, 'created', '2026-11-20 10:00:00', 'found', NULL)",
 		"INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES ('', 'a@example.com', 's', '', 'failed', 3, NOW(), 'mail rejected', NOW())")
 	for range 3 {
@@ -36,12 +39,14 @@ func TestOverview(t *testing.T) {
 	k.get("/v1/bookings", nil).want(http.StatusUnauthorized)
 	v := k.login()
 	page := v.open("/console").says(http.StatusOK,
-		"The site can be served", "LatePoint</dt><dd>active", "Europe/Berlin", "0 waiting, 1 failed, 0 sent",
+		"The site can be served. ", " things need you.", "LatePoint</dt><dd>active", "in Europe/Berlin", "0 waiting, 1 failed, 0 sent", "Move one of each pair.", "<summary>Technical details",
+		`<h3><a href="/console/bookings?day=2026-11-21">Saturday, 21 November 2026: 1 booking</a>`, `href="/console/bookings/7005"><time datetime="2026-11-21T10:00:00Z" title="2026-11-21 10:00 UTC">11:00–12:00</time>`,
+		`<h3><a href="/console/bookings?day=2026-11-22">Sunday, 22 November 2026: 0 bookings</a>`,
 		`succeeded <strong>3</strong>`, `rejected <strong>1</strong>`, `failed <strong>0</strong>`, `refused <strong>0</strong>`,
 		`made through Bookside <strong>1</strong>`, "it goes back to 2026-11-20", `<th scope="row">2026-12-06</th><td>1</td>`,
 		"Sunday 2026-12-06", "<strong>09:00–10:00</strong>", "<strong>09:30–10:35</strong>", "booking 7001", "filter%5Bid%5D=7002", "<span>09:00</span><span>11:00</span>",
 		"Sunday 2026-12-13", "<strong>23:00–00:30</strong>", "<strong>00:10–01:00</strong>", "<span>23:00</span><span>01:00</span>",
-		`<a href="/console" aria-current="page">Overview</a>`)
+		`aria-current="page">Overview</a>`)
 	if strings.Contains(page.text, `class="problem"`) {
 		t.Errorf("a part cannot be shown: %s", page.text)
 	}
@@ -71,13 +76,19 @@ func TestOverviewNamesWhatItCounts(t *testing.T) {
 		`UPDATE wp_bookside_api_keys SET expires_at = '2026-11-23' WHERE id = 1`,
 		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-mailchimp"]')`)
 	page := k.login().open("/console").says(http.StatusOK,
-		`things are worth a look: `, `, jobs, webhooks, mails, key expiry, extensions.`, `<a href="/console/documents/extensions">not honoured: Mailchimp: `,
+		` things need you.`, `<a href="/console/documents/extensions">not honoured: Mailchimp: `, "Read what that means for bookings by the API.",
+		"Open it: its log says what the receiver answered.", "Enable it once its receiver works, or delete it.", "Roll it, and give the new key to those who use it.",
+		`1 failing since <time datetime="2026-11-20T10:00:00Z" title="2026-11-20 10:00 UTC">2026-11-20 11:00</time>`,
 		`9001 (booking 12)`,
 		`<a href="/console/webhooks/5">5 (till <b>)</a>`, `<a href="/console/webhooks/6">6 (crm, it failed for three days)</a>`,
 		`<a href="/console/outbox?state=failed">1 failed`, `<a href="/console/outbox?state=held">1 held`,
 		`<a href="/console/keys/1">1 (TestOverviewNamesWhatItCounts, 2026-11-23 00:00:00)</a>`)
-	for _, path := range []string{"/console/webhooks/5", "/console/outbox?state=held", "/console/keys/1"} {
-		k.login().open(path).says(http.StatusOK)
+	needs, _, _ := strings.Cut(page.text, "</dl>")
+	listed := strings.Count(needs, "<dt>")
+	page.says(http.StatusOK, fmt.Sprintf("%d things need you.", listed))
+	v := k.login()
+	for _, link := range regexp.MustCompile(`href="(/console[^"]+)`).FindAllStringSubmatch(needs, -1) {
+		v.open(link[1]).says(http.StatusOK)
 	}
 	if strings.Contains(string(page.body), "till <b>") {
 		t.Error("a name is not escaped")

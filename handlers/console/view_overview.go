@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,8 +11,12 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -25,11 +30,20 @@ type overviewPage struct {
 }
 
 func (p overviewPage) view() g.Node {
+	zone := time.UTC
+	if p.agenda.site != nil {
+		zone = p.agenda.site.Zone.Location
+	}
 	return g.Group{
-		section("health", "Health", p.healthProblem, func() g.Node { return healthView(p.health, p.healthAge) }),
-		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return dayView(p.figures) }),
-		section("bookings", "Bookings", p.agendaProblem, func() g.Node { return agendaView(p.agenda) }),
-		section("overlaps", "Overlapping bookings", p.agendaProblem, func() g.Node { return overlapsView(p.agenda) }),
+		h.P(h.Class("hint"), g.Text("Times are those of the site, in "+zone.String()+".")),
+		section("needs", "What needs you", p.healthProblem, func() g.Node { return needsView(p.health, zone) }),
+		section("next", "Today and tomorrow", p.agendaProblem, func() g.Node { return nextView(p.agenda) }),
+		g.Iff(len(p.agenda.overlaps) > 0, func() g.Node {
+			return section("overlaps", "Overlapping bookings", "", func() g.Node { return overlapsView(p.agenda) })
+		}),
+		section("bookings", "Bookings, 30 days back and ahead", p.agendaProblem, func() g.Node { return agendaView(p.agenda) }),
+		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return dayView(p.figures, zone) }),
+		g.Iff(p.healthProblem == "", func() g.Node { return technicalView(p.health, p.healthAge, zone) }),
 		h.P(h.Class("hint"), g.Text("Visitors share what is found: the health and the bookings for a minute, the requests for ten seconds.")),
 	}
 }
@@ -48,34 +62,103 @@ var levels = map[diagnose.Level]struct{ class, mark, word string }{
 	diagnose.Good: {"good", "✓", "good"}, diagnose.Minor: {"minor", "!", "to look at"}, diagnose.Broken: {"broken", "✗", "broken"},
 }
 
-func healthView(found health, age time.Duration) g.Node {
-	findings := found.Findings()
-	for _, r := range found.rating {
-		findings = append(findings, r.Finding)
+// needsView lists what needs a person, what is broken first, each with a link and what to do.
+func needsView(found health, zone *time.Location) g.Node {
+	needs := found.needs()
+	if len(needs) == 0 {
+		return h.P(h.Class("done"), g.Text("The site can be served, and nothing needs you."))
 	}
-	var flagged []string
-	for _, f := range findings {
-		if f.Level != diagnose.Good && !slices.Contains(flagged, f.Name) {
-			flagged = append(flagged, f.Name)
-		}
-	}
-	summary := h.P(h.Class("done"), g.Text("The site can be served."))
-	if len(flagged) > 0 {
-		summary = h.P(h.Class("done"), g.Text("The site can be served; "+page.Count(len(flagged), "thing is", "things are")+" worth a look: "+strings.Join(flagged, ", ")+"."))
-	}
-	if len(found.Problems) > 0 {
-		summary = h.Div(h.Class("problem"), h.P(g.Text("The site cannot be served:")), textList(found.Problems))
+	summary := page.Count(len(needs), "thing needs", "things need") + " you."
+	if len(found.Problems) == 0 {
+		summary = "The site can be served. " + summary
 	}
 	return g.Group{
-		summary,
-		g.If(len(found.Warnings) > 0, h.Div(h.Class("warning"), textList(found.Warnings))),
-		h.Dl(h.Class("health"), g.Map(found.Findings(), findingView), g.Map(found.rating, ratingView)),
-		h.P(h.Class("hint"), g.Text("Examined "+page.Ago(age)+", like "), h.Kbd(g.Text("bookside check")), g.Text(", which has the statements for missing rights too.")),
+		h.P(h.Strong(g.Text(summary))),
+		h.Dl(h.Class("health needs"), g.Map(needs, func(r diagnose.Rating) g.Node { return ratingView(r, zone) })),
 	}
 }
 
-func textList(texts []string) g.Node {
-	return h.Ul(g.Map(texts, func(text string) g.Node { return h.Li(g.Text(text)) }))
+// needs returns what needs a person, what is broken first.
+func (found health) needs() (needs []diagnose.Rating) {
+	for _, problem := range found.Problems {
+		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Broken, Name: "cannot be served", Text: problem}})
+	}
+	all := slices.Clone(found.rating)
+	for _, f := range found.Findings() {
+		all = append(all, diagnose.Rating{Finding: f, Code: diagnose.Code(f.Name)})
+	}
+	slices.SortStableFunc(all, func(a, b diagnose.Rating) int { return cmp.Compare(b.Level, a.Level) })
+	for _, r := range all {
+		if r.Level != diagnose.Good && !plumbing(r) {
+			needs = append(needs, r)
+		}
+	}
+	for _, warning := range found.Warnings {
+		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Minor, Name: "warning", Text: warning}})
+	}
+	return needs
+}
+
+// plumbing reports whether something could be better for those who run the server, while people notice nothing.
+func plumbing(r diagnose.Rating) bool {
+	_, known := remedies[r.Code]
+	return r.Level == diagnose.Minor && !known
+}
+
+// technicalView is the health of everything, folded away.
+func technicalView(found health, age time.Duration, zone *time.Location) g.Node {
+	minor := 0
+	for _, f := range found.Findings() {
+		if plumbing(diagnose.Rating{Finding: f, Code: diagnose.Code(f.Name)}) {
+			minor++
+		}
+	}
+	summary := "Technical details"
+	if minor > 0 {
+		summary += ", " + strconv.Itoa(minor) + " to look at"
+	}
+	return h.Details(h.Summary(g.Text(summary)),
+		h.Dl(h.Class("health"), g.Map(found.Findings(), findingView), g.Map(found.rating, func(r diagnose.Rating) g.Node { return ratingView(r, zone) })),
+		h.P(h.Class("hint"), g.Text("Examined "+page.Ago(age)+", like "), h.Kbd(g.Text("bookside check")), g.Text(", which has the statements for missing rights too.")),
+	)
+}
+
+// nextView lists the bookings of today and tomorrow.
+func nextView(a agenda) g.Node {
+	today := availability.MomentOf(a.site.LocalNow()).Day
+	var days g.Group
+	for day := today; day < today+nextDays; day++ {
+		booked := slices.DeleteFunc(slices.Clone(a.next), func(b records.Booking) bool { return string(b.StartDate) != day.String() })
+		var list g.Node
+		if len(booked) > 0 {
+			list = page.Table([]string{"Time", "Customer", "Service", "Agent", "Location", "Status"}, g.Map(booked, func(b records.Booking) g.Node { return nextRow(a.site, b) }))
+		}
+		title := longDay(day)
+		if !a.moreNext {
+			title += ": " + page.Count(len(booked), "booking", "bookings")
+		}
+		choice := agendaChoice{Day: day, Of: domain.AgentResource}
+		days = append(days, h.H3(h.A(h.Href(choice.path()), g.Text(title))), list)
+	}
+	return g.Group{days, g.If(a.moreNext, h.P(h.Class("warning"), g.Text("Only the first "+strconv.Itoa(shownNext)+" are shown: the "), h.A(h.Href(bookingListPath), g.Text("list")), g.Text(" has all.")))}
+}
+
+func nextRow(s *session.Session, b records.Booking) g.Node {
+	begins, known := records.Start(s, b)
+	at := g.Text("unknown")
+	if known {
+		text := begins.Format("15:04")
+		if ends, ok := records.End(s, b); ok {
+			text += "–" + ends.Format("15:04")
+		}
+		at = page.Time(begins, text)
+	}
+	return page.Row(h.A(h.Class("name"), h.Href(bookingPath(b.ID)), at),
+		page.Cell("Customer", g.Text(customerName(b))),
+		page.Cell("Service", g.Text(serviceName(b))),
+		page.Cell("Agent", g.Text(b.Agent.FullName)),
+		page.Cell("Location", g.Text(b.Location.Name)),
+		page.Cell("Status", statusView(b.Status)))
 }
 
 func findingView(f diagnose.Finding) g.Node { return findingRow(f, g.Text(f.Text)) }
@@ -88,29 +171,43 @@ func findingRow(f diagnose.Finding, content ...g.Node) g.Node {
 	)
 }
 
-// ratedPages are the pages that show the items of a rating: all of them, or each by its id.
-var ratedPages = map[diagnose.Code]struct{ all, each string }{
+// remedy says what to do about a rating or a finding, and which page shows its items: all of them, or each by its id.
+type remedy struct{ all, each, text string }
+
+// remedies are what people can do, by the code of a rating or the name of a finding.
+var remedies = map[diagnose.Code]remedy{
 	diagnose.ChangesLate:      {all: journalPath},
 	diagnose.RestoredUnder:    {all: journalPath},
-	diagnose.WebhooksFailing:  {each: webhooksPath + "/"},
-	diagnose.WebhooksDisabled: {each: webhooksPath + "/"},
+	diagnose.WritesRefused:    {text: "Give the database user the right that it lacks."},
+	diagnose.JobsUnscheduled:  {text: "Let the site's cron run, or set mail.enabled."},
+	diagnose.JobsLate:         {text: "Let the site's cron run."},
+	diagnose.WebhooksFailing:  {each: webhooksPath + "/", text: "Open it: its log says what the receiver answered."},
+	diagnose.WebhooksDisabled: {each: webhooksPath + "/", text: "Enable it once its receiver works, or delete it."},
 	diagnose.MailsGood:        {all: outboxPath},
-	diagnose.MailsLate:        {all: outboxPath + "?state=waiting"},
-	diagnose.MailsFailed:      {all: outboxPath + "?state=failed"},
-	diagnose.MailsHeld:        {all: outboxPath + "?state=held"},
-	diagnose.KeysExpiring:     {each: keysPath + "/"},
+	diagnose.MailsLate:        {all: outboxPath + "?state=waiting", text: "Check the settings of mails and the mail server."},
+	diagnose.MailsFailed:      {all: outboxPath + "?state=failed", text: "Correct the address or the mail server, then tell the customer."},
+	diagnose.MailsHeld:        {all: outboxPath + "?state=held", text: "Decide whether they are still to be sent."},
+	diagnose.KeysExpiring:     {each: keysPath + "/", text: "Roll it, and give the new key to those who use it."},
 
-	diagnose.ExtensionsIgnored: {all: DocumentsPath + "/extensions"},
-	diagnose.ExtensionsFailed:  {all: extensionsPath + "?state=failed"},
-	diagnose.ExtensionsLate:    {all: extensionsPath},
+	diagnose.ExtensionsIgnored: {all: DocumentsPath + "/extensions", text: "Read what that means for bookings by the API."},
+	diagnose.ExtensionsFailed:  {all: extensionsPath + "?state=failed", text: "Tell them again once the extension works."},
+	diagnose.ExtensionsLate:    {all: extensionsPath, text: "Find out why WordPress does not answer."},
+
+	"LatePoint": {text: "Activate the plugin in wp-admin."},
+	"API keys":  {all: keysPath + "/new", text: "Create a key for the first app."},
+	"companion": {all: DocumentsPath + "/companion"},
+	"overlaps":  {all: bookingsPath, text: "Move one of each pair."},
 }
 
-// ratingView names the items of a rating, with links.
-func ratingView(r diagnose.Rating) g.Node {
-	page := ratedPages[r.Code]
+// ratingView names the items of a rating, with links, and its time in the site's zone.
+func ratingView(r diagnose.Rating, zone *time.Location) g.Node {
+	what := remedies[r.Code]
 	text := g.Text(r.Text)
-	if page.all != "" {
-		text = h.A(h.Href(page.all), text)
+	if before, after, found := strings.Cut(r.Text, diagnose.Stamp(r.Since)); found {
+		text = g.Group{g.Text(before), page.Time(r.Since, r.Since.In(zone).Format("2006-01-02 15:04")), g.Text(after)}
+	}
+	if what.all != "" {
+		text = h.A(h.Href(what.all), text)
 	}
 	content := []g.Node{text}
 	for i, item := range r.Items[:min(len(r.Items), diagnose.Named)] {
@@ -118,19 +215,22 @@ func ratingView(r diagnose.Rating) g.Node {
 		if i == 0 {
 			separator = ": "
 		}
-		if page.each != "" {
-			name = h.A(h.Href(page.each+strconv.FormatInt(item.ID, 10)), name)
+		if what.each != "" {
+			name = h.A(h.Href(what.each+strconv.FormatInt(item.ID, 10)), name)
 		}
 		content = append(content, g.Text(separator), name)
 	}
 	if len(r.Items) > diagnose.Named {
 		content = append(content, g.Text(", and more"))
 	}
+	if r.Level != diagnose.Good && what.text != "" {
+		content = append(content, g.Text(". "), h.Strong(g.Text(what.text)))
+	}
 	return findingRow(r.Finding, content...)
 }
 
 // dayView shows charts of the last 24 hours.
-func dayView(day daystats.Day) g.Node {
+func dayView(day daystats.Day, zone *time.Location) g.Node {
 	all := day.Total()
 	total := func(which ...daystats.Outcome) string { return strconv.FormatInt(all.Of(which...), 10) }
 	values := func(valueOf func(*daystats.Minute) float64) []float64 {
@@ -150,7 +250,7 @@ func dayView(day daystats.Day) g.Node {
 		}
 		return page.Series{Name: name, Class: class, Values: values(valueOf), Total: milliseconds(valueOf(&all))}
 	}
-	labels, axis := slotLabels(day)
+	labels, axis := slotLabels(day, zone)
 	picture := func(id, title string, format func(float64) string, all ...page.Series) page.Chart {
 		return page.Chart{ID: id, Title: title, Series: all, Labels: labels, Axis: axis, Format: format, Mark: -1}
 	}
@@ -171,17 +271,18 @@ func dayView(day daystats.Day) g.Node {
 				requests("too many at a time", "minor", daystats.Overloaded), requests("no connection free", "broken", daystats.Disconnected)).View(),
 			connections.View(),
 		),
-		h.P(h.Class("hint"), g.Text("Times are in UTC; a column is 15 minutes of all servers. Rejected requests were wrong themselves, such as 401 or 404. Requests that wait for changes do not count in the time to respond.")),
+		h.P(h.Class("hint"), g.Text("A column is 15 minutes of all servers. Rejected requests were wrong themselves, such as 401 or 404. Requests that wait for changes do not count in the time to respond.")),
 	}
 }
 
 // slotLabels returns the labels of a day's columns, and of five places below them.
-func slotLabels(day daystats.Day) (labels, axis []string) {
+func slotLabels(day daystats.Day, zone *time.Location) (labels, axis []string) {
+	start := day.Start.In(zone)
 	for i := range day.Slots {
-		labels = append(labels, day.Start.Add(time.Duration(i)*daystats.SlotWidth).Format("15:04"))
+		labels = append(labels, start.Add(time.Duration(i)*daystats.SlotWidth).Format("15:04"))
 	}
 	for hours := 0; hours <= 24; hours += 6 {
-		axis = append(axis, day.Start.Add(time.Duration(hours)*time.Hour).Format("15:04"))
+		axis = append(axis, start.Add(time.Duration(hours)*time.Hour).Format("15:04"))
 	}
 	return labels, axis
 }
@@ -198,14 +299,14 @@ func milliseconds(value float64) string {
 func agendaView(a agenda) g.Node {
 	here, there := page.Series{Name: "made through Bookside", Class: "first"}, page.Series{Name: "made on the site", Class: "second"}
 	var labels []string
-	var ours, all, today int
+	var ours, all int
 	mark := -1
 	for i, d := range a.Days {
 		here.Values, there.Values = append(here.Values, float64(d.Here)), append(there.Values, float64(d.All-d.Here))
 		labels = append(labels, string(d.Day))
 		ours, all = ours+d.Here, all+d.All
 		if d.Day == a.Today {
-			mark, today = i, d.All
+			mark = i
 		}
 	}
 	here.Total, there.Total = strconv.Itoa(ours), strconv.Itoa(all-ours)
@@ -214,23 +315,16 @@ func agendaView(a agenda) g.Node {
 		hint = "Counted by the day on which they begin, without cancelled ones. The journal says which were made through Bookside; it goes back to " +
 			a.Since.Format(time.DateOnly) + ", and what was booked before counts as made on the site."
 	}
-	return g.Group{
-		h.P(g.Text("Today: "), h.Strong(g.Text(page.Count(today, "booking", "bookings"))), g.Text(".")),
-		h.Div(h.Class("charts"), page.Chart{
-			ID: "bookings-a-day", Title: "Bookings a day", Series: []page.Series{here, there}, Labels: labels, Format: whole, Mark: mark, Hint: hint,
-			Axis: []string{"30 days ago", "today", "in 30 days"},
-		}.View()),
-	}
+	return h.Div(h.Class("charts"), page.Chart{
+		ID: "bookings-a-day", Title: "Bookings a day", Series: []page.Series{here, there}, Labels: labels, Format: whole, Mark: mark, Hint: hint,
+		Axis: []string{"30 days ago", "today", "in 30 days"},
+	}.View())
 }
 
 func overlapsView(a agenda) g.Node {
-	if len(a.overlaps) == 0 {
-		return h.P(g.Text("From today on, no bookings of an agent, a room or a device overlap."))
-	}
 	return g.Group{
 		g.Map(a.overlaps, overlap.view),
 		g.If(a.more > 0, h.P(g.Text(page.Count(a.more, "more pair", "more pairs")+": see "), h.Kbd(g.Text("bookside check --conflicts")), g.Text("."))),
-		h.P(h.Class("hint"), g.Text("Times are those of the site.")),
 	}
 }
 
