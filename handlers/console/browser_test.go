@@ -139,6 +139,7 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.arrives("Error: Log in")
 	k.press(s.token() + kb.Enter)
 	k.arrives("Overview")
+	useShortcuts(k)
 	k.activate("Keys")
 	k.arrives("API keys")
 	k.activate("New key")
@@ -215,6 +216,23 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	}
 }
 
+// useShortcuts goes around by keys alone.
+func useShortcuts(k *keyboard) {
+	k.t.Helper()
+	k.press("gr")
+	k.arrives("Requests")
+	k.press("?")
+	k.until("document.querySelector('dialog[open]').innerText.includes('Bookings')")
+	browser.Accessible(k.page, k.t, "shortcuts")
+	k.press("gb" + kb.Escape)
+	k.until("!document.querySelector('dialog')")
+	k.press("/g b" + kb.Enter) // letters, once the search has the focus
+	k.arrives("Search")
+	k.until("document.getElementById('main').innerText.includes('g b')")
+	k.press("go")
+	k.arrives("Overview")
+}
+
 // manageCalendars creates and revokes a calendar.
 func manageCalendars(k *keyboard, s *consoleServer) {
 	k.t.Helper()
@@ -283,7 +301,7 @@ func TestEveryPageLooks(t *testing.T) {
 			"/calendars": "Calendars", "/calendars/new": "New calendar", "/calendars/4/revoke": "Revoke calendar 4?", "/calendars/77/revoke": "There is no such calendar",
 			"/webhooks": "Webhooks", "/webhooks/new": "New webhook", "/webhooks/1": "Webhook shop", "/webhooks/1/edit": "Change webhook 1", "/webhooks/1/delete": "Delete webhook 1?", "/outbox": "Outbox", "/requests": "Requests", "/requests?record=x": "Error: Requests", "/requests/2": "PUT /bookings/7001", "/requests/77": "There is no such request", "/journal": "Journal",
 			"/bookings": "Saturday, 21 November 2026", "/bookings?day=2026-12-06": "Sunday, 6 December 2026", "/bookings?day=2026-12-01&by=location": "Tuesday, 1 December 2026", "/bookings?day=2026-12-06&view=week": "Week of Monday, 30 November 2026",
-			"/bookings/list": "Bookings", "/bookings/free-times?day=2026-11-24&agent=1": "Why is this time not free?", "/bookings/7001": "Booking 7001", "/bookings/77777": "There is no such booking",
+			"/bookings/list": "Bookings", "/bookings/free-times?day=2026-11-24&agent=1": "Why is this time not free?", "/bookings/7001": "Booking 7001", "/bookings/77777": "There is no such booking", "/search?q=a": "Search",
 			"/documents": "Documents", "/documents?q=key": "Documents", "/documents/api": "Using the API", "/documents/configuration": "Configuration", "/documents/none": "There is no such page",
 		} {
 			if err := chromedp.Do(window, chromedp.Navigate(server.admin.URL+"/console"+path)); err != nil {

@@ -90,6 +90,7 @@ func New(now domain.Clock, log *slog.Logger) *Console {
 	c.addRequests(mux)
 	mux.Handle("GET "+outboxPath, c.withSession(c.listMails))
 	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
+	mux.Handle("GET "+searchPath, c.withSession(c.search))
 	mux.Handle("GET "+DocumentsPath, c.withSession(c.listDocuments))
 	mux.Handle("GET "+DocumentsPath+"/{name}", c.withSession(c.showDocument))
 	c.addWordPress(mux)

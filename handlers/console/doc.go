@@ -1,6 +1,7 @@
 // Package console is the console of an administrator in a browser, at /console and below: an overview of
 // the site and the last 24 hours, API keys, calendars and webhooks with forms, the outbox and the journal.
-// It is plain HTML and SVG rendered on the server; the only script copies a new key.
+// It is plain HTML and SVG rendered on the server; the only script copies a new key and listens
+// for shortcuts.
 //
 // It is meant for a loopback address. That does not protect it from pages that a browser on the same
 // machine opens, so:

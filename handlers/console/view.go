@@ -14,11 +14,16 @@ func (v *visit) banner() g.Node {
 	if v.session == "" {
 		return nil
 	}
+	here, searched := pageAt(v.r.URL.Path), ""
+	if v.r.URL.Path == searchPath {
+		here, searched = page.Link{}, v.r.URL.Query().Get("q")
+	}
 	return g.Group{
 		h.Nav(h.Aria("label", "Pages"), g.Map(pages, func(p page.Link) g.Node {
-			p.Here = p == pageAt(v.r.URL.Path)
+			p.Here = p == here
 			return p.View()
 		})),
+		searchField(searched),
 		g.If(v.proxied == "", h.Form(h.Method("post"), h.Action(logoutPath),
 			page.Hidden("csrf", csrfToken(v.session)),
 			h.Button(h.Class("quiet"), g.Text("Log out")),
@@ -26,8 +31,19 @@ func (v *visit) banner() g.Node {
 	}
 }
 
-// pages are the entries of the navigation.
-var pages = []page.Link{{Text: "Overview", Path: Path}, {Text: "Bookings", Path: bookingsPath}, {Text: "Keys", Path: keysPath}, {Text: "Calendars", Path: calendarsPath}, {Text: "Webhooks", Path: webhooksPath}, {Text: "Extensions", Path: extensionsPath}, {Text: "Outbox", Path: outboxPath}, {Text: "Requests", Path: requestsPath}, {Text: "Journal", Path: journalPath}, {Text: "Documents", Path: DocumentsPath}}
+// pages are the entries of the navigation, each with the key that leads there after g.
+var pages = []page.Link{
+	{Text: "Overview", Path: Path, Key: "o"},
+	{Text: "Bookings", Path: bookingsPath, Key: "b"},
+	{Text: "Keys", Path: keysPath, Key: "k"},
+	{Text: "Calendars", Path: calendarsPath, Key: "c"},
+	{Text: "Webhooks", Path: webhooksPath, Key: "w"},
+	{Text: "Extensions", Path: extensionsPath, Key: "e"},
+	{Text: "Outbox", Path: outboxPath, Key: "m"},
+	{Text: "Requests", Path: requestsPath, Key: "r"},
+	{Text: "Journal", Path: journalPath, Key: "j"},
+	{Text: "Documents", Path: DocumentsPath, Key: "d"},
+}
 
 // pageAt returns the page to which a path belongs.
 func pageAt(path string) page.Link {

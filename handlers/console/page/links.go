@@ -8,12 +8,13 @@ import (
 // Link is one of several links to choose from.
 type Link struct {
 	Text, Path string
-	Here       bool // whether it leads to the current page
+	Here       bool   // whether it leads to the current page
+	Key        string // leads there after g, see script.js; "" for none
 }
 
 // View shows the link.
 func (l Link) View() g.Node {
-	return h.A(h.Href(l.Path), g.If(l.Here, h.Aria("current", "page")), g.Text(l.Text))
+	return h.A(h.Href(l.Path), g.If(l.Key != "", h.Data("key", l.Key)), g.If(l.Here, h.Aria("current", "page")), g.Text(l.Text))
 }
 
 // Links offers links to parts of a list.

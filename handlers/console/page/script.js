@@ -1,4 +1,4 @@
-// Only copying a new key needs this script.
+// Copies a new key, and listens for shortcuts. Everything else works without it.
 "use strict";
 
 const secret = document.getElementById("secret");
@@ -34,3 +34,55 @@ if (button) {
     }
   });
 }
+
+// Shortcuts: / searches, g and the data-key of a link in the navigation leads there, ? lists them.
+const links = [...document.querySelectorAll("nav a[data-key]")];
+const search = document.getElementById("search");
+let going = 0; // until when a key after g counts
+
+function list() {
+  if (document.querySelector("dialog")) {
+    return;
+  }
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", "shortcuts");
+  const title = document.createElement("h2");
+  title.id = "shortcuts";
+  title.textContent = "Shortcuts";
+  const all = document.createElement("dl");
+  const add = (keys, text) => {
+    const term = document.createElement("dt");
+    for (const key of keys) {
+      term.append(Object.assign(document.createElement("kbd"), { textContent: key }), " ");
+    }
+    all.append(term, Object.assign(document.createElement("dd"), { textContent: text }));
+  };
+  add("/", "Search");
+  links.forEach(link => add(["g", link.dataset.key], link.textContent));
+  add("?", "This list");
+  const form = document.createElement("form");
+  form.method = "dialog";
+  form.append(Object.assign(document.createElement("button"), { textContent: "Close" }));
+  dialog.append(title, all, form);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+document.addEventListener("keydown", event => {
+  if (!search || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) {
+    return;
+  }
+  const link = Date.now() < going && links.find(link => link.dataset.key === event.key);
+  going = 0;
+  if (link) {
+    link.click();
+  } else if (event.key === "g") {
+    going = Date.now() + 1500;
+  } else if (event.key === "/") {
+    event.preventDefault(); // browsers search the page
+    search.focus();
+  } else if (event.key === "?") {
+    list();
+  }
+});

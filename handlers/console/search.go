@@ -1,0 +1,94 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/wpdb"
+)
+
+const searchPath = Path + "/search"
+
+// foundPerKind is how many bookings, customers and requests a search shows.
+const foundPerKind = 10
+
+// searchResults are what a search found by code, name, e-mail address or id.
+type searchResults struct {
+	text      string
+	site      *session.Session
+	bookings  []records.Booking
+	customers []records.Customer
+	requests  []requestlog.Entry
+	keyNames  map[int64]string
+}
+
+func (c *Console) search(v *visit) error {
+	site, err := v.Platform.Session(v.ctx())
+	if err != nil {
+		return err
+	}
+	found := searchResults{text: strings.TrimSpace(strings.ToValidUTF8(v.r.URL.Query().Get("q"), "")), site: site}
+	if found.text != "" {
+		if err := found.load(v); err != nil {
+			return err
+		}
+	}
+	c.show(v, http.StatusOK, page.Layout{Title: "Search"}, found.view())
+	return nil
+}
+
+func (f *searchResults) load(v *visit) error {
+	if err := f.loadByID(v); err != nil {
+		return err
+	}
+	paging := session.Paging{Page: 1, PerPage: foundPerKind}
+	booked, err := bookings.List(v.ctx(), f.site, bookings.Filter{Paging: paging, Search: &f.text, Descending: true})
+	if err != nil {
+		return err
+	}
+	f.bookings = append(f.bookings, slices.DeleteFunc(booked.Records, func(b records.Booking) bool { return len(f.bookings) > 0 && b.ID == f.bookings[0].ID })...)
+	known, err := customers.List(v.ctx(), f.site, customers.Filter{Paging: paging, Search: &f.text})
+	if err != nil {
+		return err
+	}
+	f.customers = append(f.customers, slices.DeleteFunc(known.Records, func(c records.Customer) bool { return len(f.customers) > 0 && c.ID == f.customers[0].ID })...)
+	filter, isRecord := requestFilter{Record: f.text}.parse()
+	if !isRecord {
+		filter = requestlog.Filter{RequestID: f.text}
+	}
+	if f.requests, err = requestlog.List(v.ctx(), v.Platform.DB, filter, foundPerKind); err == nil && len(f.requests) > 0 {
+		f.keyNames, err = v.keyNames()
+	}
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there are no requests
+		return err
+	}
+	return nil
+}
+
+// loadByID loads the booking and the customer that the text names by an id.
+func (f *searchResults) loadByID(v *visit) error {
+	id, _ := strconv.ParseInt(f.text, 10, 64) // 0 if it is none
+	if id <= 0 {
+		return nil
+	}
+	var err error
+	if f.bookings, err = records.LoadBookings(v.ctx(), f.site, []int64{id}, false); err != nil {
+		return err
+	}
+	customer, err := records.LoadStoredCustomer(v.ctx(), f.site, id)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return nil
+	}
+	f.customers = []records.Customer{customer}
+	return err
+}
