@@ -87,7 +87,7 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 		}
 		return openapi.FrontPage(c)
 	})
-	openapi.AddPages(e, options.BasePaths, now, a.described)
+	openapi.AddPages(e, options.BasePaths, options.TrustedProxies, now, a.described)
 	for i := range routes {
 		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
 		a.plain[&routes[i]] = plainParameters(routes[i].operation.query)

@@ -158,7 +158,7 @@ func (c *contract) judge(request *http.Request, sent []byte, a answer) error {
 	if asked.Method == http.MethodHead {
 		asked.Method = http.MethodGet
 	}
-	if asked.URL.Path == "/" || strings.HasSuffix(asked.URL.Path, "/openapi.json") || strings.Contains(asked.URL.Path+"/", "/docs/") {
+	if asked.URL.Path == "/" || strings.HasSuffix(asked.URL.Path, "/openapi.json") || strings.HasSuffix(asked.URL.Path, "/llms.txt") || strings.HasSuffix(asked.URL.Path, "/api-catalog") || strings.Contains(asked.URL.Path+"/", "/docs/") {
 		return nil // the documents themselves
 	}
 	route, parameters, err := c.router.FindRoute(asked)

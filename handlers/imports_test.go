@@ -32,7 +32,7 @@ var allowedImports = map[string][]string{
 	"handlers/mcp":          {},
 	"handlers/middleware":   {"adapter/domain", "adapter/keys", "compat", "handlers/ratelimit", "wpdb"},
 	"handlers/monitor":      {"adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/middleware", "handlers/ratelimit", "wpdb"},
-	"handlers/openapi":      {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat", "handlers/typed"},
+	"handlers/openapi":      {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat", "handlers/middleware", "handlers/typed"},
 	"handlers/ratelimit":    {"adapter/domain", "adapter/keys"},
 	"handlers/typed":        {"compat", "compat/jsontext"},
 	"handlers/wordpress":    {"adapter/domain", "compat", "handlers/middleware", "handlers/openapi"},

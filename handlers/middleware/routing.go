@@ -33,6 +33,16 @@ func From(r *http.Request, networks []*net.IPNet) bool {
 	return slices.ContainsFunc(networks, func(network *net.IPNet) bool { return network.Contains(peer) })
 }
 
+// Origin returns scheme and host of a request as its client sees them. proxies are those whose
+// X-Forwarded-Proto is trusted.
+func Origin(r *http.Request, proxies []*net.IPNet) string {
+	scheme := "http"
+	if r.TLS != nil || r.Header.Get(echo.HeaderXForwardedProto) == "https" && From(r, proxies) {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}
+
 // TrimEscapedPath removes the slash at the end of an escaped path. echo routes
 // by that if the path contains an encoded slash, and echo's own middleware
 // ignores it.

@@ -79,6 +79,8 @@ type Header struct {
 	Example                 any
 }
 
+const summary = "Bookings, customers, services, payments and orders of a WordPress site with LatePoint"
+
 //go:embed introduction.md
 var introduction string
 
@@ -91,7 +93,7 @@ func (a *API) document(servers []string, day time.Time) ([]byte, error) {
 		{"info", members{
 			{"title", "Bookside"},
 			{"version", "v1"},
-			{"summary", "Bookings, customers, services, payments and orders of a WordPress site with LatePoint"},
+			{"summary", summary},
 			{"description", strings.TrimSpace(introduction)},
 			{"contact", members{{"name", "The operator of this site"}}},
 			{"license", members{{"name", "Apache License 2.0"}, {"identifier", "Apache-2.0"}}},

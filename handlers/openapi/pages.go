@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"path"
 	"strings"
@@ -88,9 +89,10 @@ func (p page) serve(c echo.Context) error {
 // reading are the methods that pages accept.
 var reading = []string{http.MethodGet, http.MethodHead}
 
-// AddPages serves the document and Swagger UI at the root and under every base path. describe is called
-// each time the document is built, because building changes its result.
-func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func() (API, error)) {
+// AddPages serves the document, Swagger UI, the API catalog and llms.txt at the root and under every base
+// path. proxies are those whose X-Forwarded-Proto is trusted. describe is called each time the document is
+// built, because building changes its result.
+func AddPages(e *echo.Echo, bases []string, proxies []*net.IPNet, now func() time.Time, describe func() (API, error)) {
 	addPagesAt := func(base string, servers []string) {
 		described := map[form]*datedPage{}
 		for _, f := range forms {
@@ -119,6 +121,7 @@ func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func(
 		})
 		e.Match(reading, base+"/docs", func(c echo.Context) error { return files.serve(c, "docs.html") }, withoutSlash)
 		e.Match(reading, base+"/docs/:file", func(c echo.Context) error { return files.serve(c, c.Param("file")) })
+		addCatalogAt(e, base, servers, proxies, describe)
 	}
 	addPagesAt("", bases)
 	for _, base := range bases {

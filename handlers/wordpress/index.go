@@ -82,7 +82,7 @@ func (i Index) Serve(e *echo.Echo, base string) {
 		if err != nil {
 			return err
 		}
-		origin, err := encode(i.origin(c))
+		origin, err := encode(middleware.Origin(c.Request(), i.Proxies))
 		if err != nil {
 			return err
 		}
@@ -157,13 +157,4 @@ func encode(body any) ([]byte, error) {
 	var b bytes.Buffer
 	err := middleware.EncodeJSON(&b, body)
 	return b.Bytes(), err
-}
-
-// origin returns scheme and host of a request as its client sees them.
-func (i Index) origin(c echo.Context) string {
-	scheme := "http"
-	if c.Request().TLS != nil || c.Request().Header.Get(echo.HeaderXForwardedProto) == "https" && middleware.From(c.Request(), i.Proxies) {
-		scheme = "https"
-	}
-	return scheme + "://" + c.Request().Host
 }
