@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
@@ -27,16 +30,16 @@ import (
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
-// TestDocsInABrowser sends from the page, as filled in, every GET of the demo's site except calendars, and
-// a request that creates something from each that the GETs need. The page resolves its references with an
-// excerpt of the document as with all of it, contacts only the server, can be used with a keyboard and a
-// screen reader, and is not too high.
+// TestDocsInABrowser sends from the page, with ids as filled in, every GET of the demo's site except
+// calendars, and a request that creates something from each that the GETs need. What changes the site is
+// asked about first, and what can be rehearsed is. The page resolves its references with an excerpt of the
+// document as with all of it, and contacts only the server. Its programs do what they say.
 func TestDocsInABrowser(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.RateLimit = ratelimit.Options{} })
 	s.database.Execute(t, exampleDayOff)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Api-Key") != "" && r.Header.Get("Prefer") != "handling=strict" {
+		if browsed := r.Header.Get("Sec-Fetch-Site") != ""; browsed && r.Header.Get("X-Api-Key") != "" && r.Header.Get("Prefer") != "handling=strict" {
 			t.Errorf("%s %s prefers %q", r.Method, r.URL.Path, r.Header.Get("Prefer"))
 		}
 		s.handler.ServeHTTP(w, r)
@@ -47,16 +50,19 @@ func TestDocsInABrowser(t *testing.T) {
 		traffic := browser.Watch(page, t)
 		s.openDocs(page, t, server.URL+"/docs")
 		for _, o := range inOrder(s.described()) {
-			creates := o.method == http.MethodPost && slices.Contains([]string{"createBooking", "createHold", "createWebhook", "testWebhook"}, o.OperationID)
-			if o.method != http.MethodGet && !creates || strings.HasSuffix(o.path, "/calendar.ics") { // calendars have their own keys
+			rehearsed := slices.Contains([]string{"createBooking", "updateBooking", "createTimeOff"}, o.OperationID)
+			written := slices.Contains([]string{"createHold", "createWebhook", "testWebhook", "deleteHold"}, o.OperationID)
+			if o.method != http.MethodGet && !rehearsed && !written || strings.HasSuffix(o.path, "/calendar.ics") { // calendars have their own keys
 				continue
 			}
-			status, body := execute(page, t, o.Tags[0], o.OperationID)
+			a := execute(page, t, o)
 			switch {
-			case status >= http.StatusMultipleChoices || status < http.StatusOK:
-				t.Errorf("%s: status %d: %.500s", o.OperationID, status, body)
-			case o.path != "/status" && o.path != "/changes" && !findsRows([]byte(body)):
-				t.Errorf("%s found nothing: %.500s", o.OperationID, body)
+			case a.Asked != written:
+				t.Errorf("%s: asked whether to change the site: %t", o.OperationID, a.Asked)
+			case a.Status >= http.StatusMultipleChoices || a.Status < http.StatusOK || rehearsed && a.Status != http.StatusOK:
+				t.Errorf("%s: status %d: %.500s", o.OperationID, a.Status, a.Body)
+			case o.path != "/status" && o.path != "/changes" && !written && !findsRows([]byte(a.Body)):
+				t.Errorf("%s found nothing: %.500s", o.OperationID, a.Body)
 			}
 		}
 		differing, err := chromedp.Run(page, chromedp.Evaluate[[]string](excerptScript, chromedp.EvalAwaitPromise))
@@ -67,12 +73,13 @@ func TestDocsInABrowser(t *testing.T) {
 			t.Error(fault)
 		}
 	})
+	t.Run("programs", func(t *testing.T) { s.runPrograms(page, t) })
 	for _, path := range []string{"/v1/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		t.Run(path, func(t *testing.T) {
 			traffic := browser.Watch(page, t)
 			s.openDocs(page, t, server.URL+path)
-			if status, body := execute(page, t, "status", "status"); status != http.StatusOK || !strings.Contains(body, `"timezone"`) {
-				t.Errorf("status %d: %s", status, body)
+			if a := execute(page, t, s.operation("/status", http.MethodGet)); a.Status != http.StatusOK || !strings.Contains(a.Body, `"timezone"`) {
+				t.Errorf("status %d: %s", a.Status, a.Body)
 			}
 			for _, fault := range traffic.Faults(server.URL) {
 				t.Error(fault)
@@ -82,7 +89,7 @@ func TestDocsInABrowser(t *testing.T) {
 }
 
 // TestDocsLook opens the dialog for keys and operations, and checks their size and the findings of axe's
-// rules, in light and dark mode.
+// rules, in light and dark mode, also on a phone.
 func TestDocsLook(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -113,20 +120,30 @@ func TestDocsLook(t *testing.T) {
 			browser.Accessible(page, t, "dialog for the key")
 			browser.Screenshot(page, t, "docs-key-"+scheme)
 			do(chromedp.Click(chromedp.CSS(".auth-btn-wrapper .btn-done")))
-			for _, operation := range []string{"bookings-listBookings", "bookings-createBooking"} {
-				status, _ := execute(page, t, strings.Split(operation, "-")[0], strings.Split(operation, "-")[1])
-				if status != http.StatusUnauthorized {
-					t.Errorf("%s without a key: status %d", operation, status)
+			first, err := chromedp.Run(page, chromedp.Evaluate[docsPage](pageScript, chromedp.EvalAwaitPromise))
+			if diff := cmp.Diff(docsPage{Rows: 16, Text: false, Webhooks: []int{0, 28}, Found: []string{"/availability"}, Focus: true, Types: "id or any"}, first); diff != "" || err != nil {
+				t.Errorf("the first screen (-want +got):\n%s%v", diff, err)
+			}
+			for _, operation := range []placedOperation{s.operation("/bookings", http.MethodGet), s.operation("/bookings", http.MethodPost)} {
+				if a := execute(page, t, operation); a.Status != http.StatusUnauthorized {
+					t.Errorf("%s without a key: status %d", operation.OperationID, a.Status)
 				}
-				block := "#operations-" + operation
+				block := operation.block()
 				height, err := chromedp.Run(page, chromedp.Evaluate[float64](`document.querySelector("`+block+`").getBoundingClientRect().height`))
 				if err != nil || height > 3320 {
-					t.Errorf("%s is %.0f pixels high, %v", operation, height, err)
+					t.Errorf("%s is %.0f pixels high, %v", operation.OperationID, height, err)
 				}
 				do(chromedp.Click(chromedp.CSS(block+" .response-toggle")), chromedp.WaitVisible(chromedp.CSS(block+" .responses-table:not(.live-responses-table) .highlight-code")))
-				browser.Accessible(page, t, operation)
-				browser.Screenshot(page, t, "docs-"+operation+"-"+scheme)
-				do(chromedp.Click(chromedp.CSS(block + " .opblock-summary-control")))
+				if operation.method == http.MethodGet {
+					do(chromedp.EmulateViewport(360, 740))
+					cut, err := chromedp.Run(page, chromedp.Evaluate[[]string](cutScript))
+					if err != nil || len(cut) > 0 {
+						t.Errorf("on a phone, %s is wider than the screen: %q, %v", operation.OperationID, cut, err)
+					}
+				}
+				browser.Accessible(page, t, operation.OperationID)
+				browser.Screenshot(page, t, "docs-"+operation.OperationID+"-"+scheme)
+				do(chromedp.EmulateViewport(1200, 1000), chromedp.Click(chromedp.CSS(block+" .opblock-summary-control")))
 			}
 		})
 	}
@@ -156,44 +173,122 @@ func (s *server) openDocs(page context.Context, t *testing.T, address string) {
 	t.Fatal(err)
 }
 
-// execute opens an operation, presses Execute without filling anything in, and returns the response shown
-// on the page. Only without a key does it leave the operation open, see TestDocsLook.
-func execute(page context.Context, t *testing.T, tag, operation string) (status int, body string) {
-	t.Helper()
-	script := fmt.Sprintf(executeScript, "operations-"+tag+"-"+operation)
-	got, err := chromedp.Run(page, chromedp.Evaluate[struct {
-		Status int
-		Body   string
-	}](script, chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatalf("%s: %v", operation, err)
-	}
-	return got.Status, got.Body
+// executed is a response shown on the page, and whether the page asked before it sent the request.
+type executed struct {
+	Status int
+	Body   string
+	Asked  bool
 }
 
-const executeScript = `(async () => {
-	const block = "#%[1]s ";
+// execute opens an operation, fills in the ids of its path as in the document, presses Execute, again if
+// asked, and returns the response shown on the page. Only without a key does it leave the operation open,
+// see TestDocsLook.
+func execute(page context.Context, t *testing.T, o placedOperation) executed {
+	t.Helper()
+	ids := map[string]string{}
+	for _, p := range o.Parameters {
+		if p.Value.In == openapi3.ParameterInPath {
+			ids[p.Value.Name] = fmt.Sprint(p.Value.Example)
+		}
+	}
+	filled, err := json.Marshal(ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := chromedp.Run(page, chromedp.Evaluate[executed](fmt.Sprintf(executeScript, o.block(), filled), chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %v", o.OperationID, err)
+	}
+	return got
+}
+
+// block returns the selector of an operation on the page.
+func (o placedOperation) block() string { return "#operations-" + o.Tags[0] + "-" + o.OperationID }
+
+// operation returns an operation of the document.
+func (s *server) operation(path, method string) placedOperation {
+	s.t.Helper()
+	return placedOperation{s.described().Paths.Value(path).GetOperation(method), method, path}
+}
+
+// onPage are functions for scripts: find waits for an element, fill fills in a field as a person does.
+const onPage = `
 	const until = async (what, look) => {
 		for (let tries = 0; tries < 800; tries++) {
 			const found = look();
 			if (found) return found;
 			await new Promise((again) => setTimeout(again, 25));
 		}
-		throw new Error("no " + what + " in " + document.querySelector(block).textContent.slice(-700));
+		throw new Error("no " + what + " in " + document.body.textContent.slice(-700));
 	};
-	const find = (selector) => until(selector, () => document.querySelector(block + selector));
-	(await find(".opblock-summary-control")).click();
-	await find(".execute");
-	// A click while references are still being resolved fails, and so do all later ones.
-	const place = ["paths", (await find("[data-path]")).dataset.path, (await find(".opblock-summary-method")).textContent.toLowerCase()];
-	await until("resolved operation", () => window.ui.specSelectors.specResolvedSubtree(place));
-	(await find(".execute")).click();
-	const status = await find(".live-responses-table .response .response-col_status");
+	const find = (selector) => until(selector, () => document.querySelector(selector));
+	const fill = (field, value) => {
+		Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value").set.call(field, value);
+		field.dispatchEvent(new Event("input", { bubbles: true }));
+		field.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
+	};
+`
+
+const executeScript = `(async () => {` + onPage + `
+	const block = "%s ", ids = %s;
+	(await find(block + ".opblock-summary-control")).click();
+	await find(block + ".execute:enabled"); // once the references are resolved
+	for (const [name, id] of Object.entries(ids)) {
+		const field = await find(block + "[data-param-name=" + name + "] input");
+		if (field.value !== "") throw new Error(name + " is filled in with " + field.value);
+		fill(field, id);
+	}
+	(await find(block + ".execute")).click();
+	const answered = () => document.querySelector(block + ".live-responses-table .response .response-col_status");
+	await until("response", () => answered() || document.querySelector(block + ".execute-asked"));
+	const asked = !answered();
+	if (asked) (await find(block + ".execute")).click();
+	const status = await until("response", answered);
 	const body = document.querySelector(block + ".live-responses-table .response .microlight");
-	const got = { Status: parseInt(status.textContent), Body: body ? body.textContent : "" };
+	const got = { Status: parseInt(status.textContent), Body: body ? body.textContent : "", Asked: asked };
 	if (got.Status !== 401) document.querySelector(block + ".opblock-summary-control").click();
 	return got;
 })()`
+
+// docsPage is what the page shows before an operation is opened.
+type docsPage struct {
+	Rows     int      // operations on the first screen, if at least 16
+	Text     bool     // whether the introduction is visible
+	Webhooks []int    // requests to webhooks, before and after they are unfolded
+	Focus    bool     // whether / goes to the search
+	Found    []string // paths found by "free times"
+	Types    string   // of the id of an agent that may be any
+}
+
+const pageScript = `(async () => {` + onPage + `
+	await find(".opblock");
+	const shown = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
+	const rows = shown(".opblock").filter((row) => row.getBoundingClientRect().bottom <= innerHeight).length;
+	const text = shown(".docs-about p").length > 0;
+	const webhooks = [shown(".webhooks .opblock").length];
+	(await find(".docs-webhooks summary")).click();
+	await find(".webhooks .opblock");
+	webhooks.push(shown(".webhooks .opblock").length);
+	document.querySelector(".docs-webhooks summary").click();
+	await until("folded webhooks", () => !document.querySelector(".webhooks"));
+	document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+	const search = document.querySelector("#docs-search");
+	const focus = document.activeElement === search;
+	fill(search, "free times");
+	await until("fewer operations", () => shown(".opblock").length < 5);
+	const found = shown(".opblock-summary-path").map((path) => path.dataset.path);
+	document.querySelector("#operations-availability-getAvailability .opblock-summary-control").click();
+	const types = (await find("#operations-availability-getAvailability [data-param-name=agent_id] .parameter__type")).textContent;
+	document.querySelector("#operations-availability-getAvailability .opblock-summary-control").click();
+	fill(search, "");
+	await until("all operations", () => shown(".opblock").length > 50);
+	return { Rows: Math.min(rows, 16), Text: text, Webhooks: webhooks, Focus: focus, Found: found, Types: types };
+})()`
+
+// cutScript returns what is wider than the screen, except for what scrolls by itself.
+const cutScript = `[...document.querySelectorAll("body *")]
+	.filter((element) => element.getBoundingClientRect().right > innerWidth + 1 && !element.closest("pre, .highlight-code"))
+	.map((element) => element.outerHTML.slice(0, 80))`
 
 // excerptScript returns the methods of a path that the page's excerpt of the document resolves differently
 // than the whole document, which is used if no method is given.
@@ -277,7 +372,7 @@ func TestFrontPageLeadsOn(t *testing.T) {
 	s := newServer(t, small(t))
 	front := s.do(http.MethodGet, "/", nil).want(http.StatusOK)
 	links := regexp.MustCompile(`href="([a-z][^":]*)"`).FindAllSubmatch(front.body, -1)
-	if len(links) != 3 {
+	if len(links) != 4 {
 		t.Errorf("%d links", len(links))
 	}
 	for _, link := range links {
