@@ -20,6 +20,7 @@ func TestCatalogsLeadToDocuments(t *testing.T) {
 	}
 	s := newServer(t, small(t), func(o *handlers.Options) { o.TrustedProxies = []*net.IPNet{proxy} })
 	secure := http.Header{"X-Forwarded-Proto": {"https"}}
+	routes := s.described().Paths.Map()
 	for base, servers := range map[string]int{"": 2, "/v1": 1, "/wp-json/latepoint-api/v1": 1} {
 		catalog := s.do(http.MethodGet, base+"/.well-known/api-catalog", secure).want(http.StatusOK)
 		if typ := catalog.header.Get("Content-Type"); typ != `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"` {
@@ -65,7 +66,7 @@ func TestCatalogsLeadToDocuments(t *testing.T) {
 		for _, link := range found {
 			s.do(http.MethodGet, link[1], nil).want(http.StatusOK)
 		}
-		for path, item := range s.described().Paths.Map() {
+		for path, item := range routes {
 			for method, operation := range item.Operations() {
 				if line := "\n- `" + method + " " + path + "`: " + operation.Summary + "\n"; !strings.Contains(text, line) {
 					t.Errorf("%s/llms.txt has no line %q", base, line)
