@@ -190,7 +190,7 @@ func principalOf(c echo.Context) (keys.Principal, bool) {
 // limited there, and not by the limits of keys.
 func keyOf(c echo.Context) (keys.Key, bool) {
 	principal, ok := principalOf(c)
-	return principal.Key, ok && principal.Kind != keys.User
+	return principal.Key, ok && principal.Kind != keys.User && principal.Kind != keys.Admin
 }
 
 // secret returns the key that the client sent: the first of the header, a bearer token and the query

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/compat/masks"
@@ -27,7 +28,7 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 		return
 	}
 	e := requestlog.Entry{
-		At: start, RequestID: middleware.RequestID(c), KeyID: principal.ID, UserID: principal.UserID,
+		At: start, RequestID: middleware.RequestID(c), KeyID: principal.ID, UserID: principal.UserID, FromConsole: principal.Kind == keys.Admin,
 		Method: middleware.KnownMethod(c.Request().Method), Route: requestlog.NoRoute, Status: status, Took: a.now().Sub(start), Statements: usage.Queries(),
 	}
 	e.Code, _ = c.Get(codeEntry).(string)

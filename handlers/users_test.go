@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/bookside/bookside/adapter/domain"
@@ -16,10 +18,9 @@ import (
 func (s *server) askFor(user keys.Key, method, target, body string) (status int, answer, code string) {
 	s.t.Helper()
 	user.Kind = keys.User
-	status, text, err := handlers.AskFor(s.t.Context(), s.handler, user, method, "/v1"+target, []byte(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := httptest.NewRequestWithContext(s.t.Context(), method, "/v1"+target, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	status, _, text := handlers.AskFor(s.handler, user, r)
 	var failure struct {
 		Code  string
 		Error struct{ Code string }

@@ -68,6 +68,7 @@ var ownTables = map[Table]string{
 		old_customer_id BIGINT UNSIGNED NULL,
 		belonged MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
 		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+		person VARCHAR(150) NOT NULL DEFAULT '',
 		PRIMARY KEY (id),
 		KEY record (resource, resource_id)
 	)`,
@@ -118,6 +119,7 @@ var ownTables = map[Table]string{
 		old_customer_id BIGINT UNSIGNED NULL,
 		belonged MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
 		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+		person VARCHAR(150) NOT NULL DEFAULT '',
 		PRIMARY KEY (number),
 		KEY record (resource, resource_id, number),
 		KEY request (request_id, number)
@@ -268,6 +270,7 @@ var ownTables = map[Table]string{
 		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		key_id BIGINT UNSIGNED NOT NULL,
 		user_id BIGINT UNSIGNED NOT NULL,
+		from_console TINYINT UNSIGNED NOT NULL DEFAULT 0,
 		method VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		route VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		record_id BIGINT UNSIGNED NOT NULL,

@@ -22,12 +22,13 @@ import (
 //	             invoices, services, agents, locations or coupons
 //	resource_id  the id of the row
 //	kind         created, updated or deleted
-//	origin       site for changes in WordPress (api is for Bookside itself, unless WordPress asks
-//	             it for a user)
+//	origin       site for changes in WordPress (api and console are for Bookside itself, unless
+//	             WordPress asks it for a user)
 //	actor_id     the id of the WordPress user, or NULL
 //	status       of a booking: its new status, or NULL if it did not change or is not known
 //	at           the time in UTC
 //	request_id   the id of the request to the API, or empty
+//	person       the name of an administrator on the console, or empty
 //
 // and of a booking, to what it belongs, so that those who follow only some bookings learn
 // that one came or left:
@@ -62,19 +63,25 @@ func ForRequest(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestKey{}, id)
 }
 
-// Enter puts changes into the inbox, in the transaction tx that makes them. actor is the
-// id of the API key or, if a WordPress user asked, theirs; 0 if there is none.
-func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, origin Origin, actor int64, changes []Change) error {
+// Author is who makes changes: see the fields of Entry.
+type Author struct {
+	Origin  Origin
+	ActorID int64
+	Person  string
+}
+
+// Enter puts changes into the inbox, in the transaction tx that makes them.
+func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, by Author, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	stmt := sq.Insert(tx.Name(wpdb.ChangeInbox)).Columns("resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged", "request_id")
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged", "request_id", "person")
 	at := domain.Stamp(now)
 	request, _ := ctx.Value(requestKey{}).(string)
 	for _, c := range changes {
-		values := []any{string(c.Resource), c.ID, string(c.Kind), string(origin), wpdb.NullIfZero(actor), wpdb.NullIfZero(c.Status), at}
-		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), wpdb.NullIfZero(c.Belonged.text()), request)...)
+		values := []any{string(c.Resource), c.ID, string(c.Kind), string(by.Origin), wpdb.NullIfZero(by.ActorID), wpdb.NullIfZero(c.Status), at}
+		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), wpdb.NullIfZero(c.Belonged.text()), request, by.Person)...)
 	}
 	_, err := wpdb.Exec(ctx, tx, "enter changes", stmt)
 	return err

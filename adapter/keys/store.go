@@ -37,6 +37,9 @@ const (
 // is no key, and none is stored. WordPress has checked what their role allows.
 const User Kind = "user"
 
+// Admin is the kind of the rights of an administrator on the console. There is no key, as for a User; its Name is theirs.
+const Admin Kind = "admin"
+
 // Kinds are all kinds.
 var Kinds = []Kind{Live, Test}
 

@@ -15,15 +15,17 @@ type Entry struct {
 	ID        int64 // of the entry
 	At        time.Time
 	RequestID string
-	KeyID     int64  // 0 for none
-	UserID    int64  // of the WordPress user for whom WordPress asked; 0 for none
-	Method    string // such as GET
-	Route     string // below the base path, such as /bookings/:id; NoRoute if there is none
-	RecordID  int64  // the id in the path; 0 for none
-	Tool      string // for AI agents, of a request to /mcp
-	Status    int
-	Code      string // of the error; "" for none
-	Took      time.Duration
+	KeyID     int64 // 0 for none
+	UserID    int64 // of the WordPress user for whom WordPress asked; 0 for none
+	// FromConsole is set for a request that an administrator made on the console.
+	FromConsole bool
+	Method      string // such as GET
+	Route       string // below the base path, such as /bookings/:id; NoRoute if there is none
+	RecordID    int64  // the id in the path; 0 for none
+	Tool        string // for AI agents, of a request to /mcp
+	Status      int
+	Code        string // of the error; "" for none
+	Took        time.Duration
 	// Statements is the number of statements that were sent to the database.
 	Statements int64
 	Query      string            // masked

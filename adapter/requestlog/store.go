@@ -15,7 +15,7 @@ import (
 
 // columns are the columns of the table except its id.
 var columns = []string{
-	"at", "request_id", "key_id", "user_id", "method", "route", "record_id", "tool",
+	"at", "request_id", "key_id", "user_id", "from_console", "method", "route", "record_id", "tool",
 	"status", "code", "took_us", "statements", "query", "fields", "ignored", "refused",
 }
 
@@ -27,7 +27,7 @@ func (l *Log) store(ctx context.Context, entries []Entry) error {
 	stmt := sq.Insert(l.db.Name(wpdb.Requests)).Columns(columns...)
 	for i := range entries {
 		e := &entries[i]
-		stmt = stmt.Values(e.At.UTC().Format(stamp), cut(e.RequestID, requestIDSize), e.KeyID, e.UserID, cut(e.Method, methodSize), cut(e.Route, routeSize), e.RecordID, cut(e.Tool, toolSize),
+		stmt = stmt.Values(e.At.UTC().Format(stamp), cut(e.RequestID, requestIDSize), e.KeyID, e.UserID, e.FromConsole, cut(e.Method, methodSize), cut(e.Route, routeSize), e.RecordID, cut(e.Tool, toolSize),
 			e.Status, cut(e.Code, codeSize), min(max(e.Took.Microseconds(), 0), math.MaxUint32), e.Statements, cut(e.Query, querySize), encodeFields(e.Fields), cut(strings.Join(e.Ignored, ", "), ignoredSize), e.Refused)
 	}
 	_, err := l.db.Change(ctx, "write requests", stmt)
@@ -158,7 +158,7 @@ func selectEntries(db *wpdb.DB) sq.SelectBuilder {
 func scanEntry(row wpdb.Scanner) (e Entry, err error) {
 	var at, fields, ignored string
 	var took int64
-	err = row.Scan(&e.ID, &at, &e.RequestID, &e.KeyID, &e.UserID, &e.Method, &e.Route, &e.RecordID, &e.Tool,
+	err = row.Scan(&e.ID, &at, &e.RequestID, &e.KeyID, &e.UserID, &e.FromConsole, &e.Method, &e.Route, &e.RecordID, &e.Tool,
 		&e.Status, &e.Code, &took, &e.Statements, &e.Query, &fields, &ignored, &e.Refused)
 	if err != nil {
 		return e, err

@@ -9,6 +9,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -190,11 +191,14 @@ func enterChanges(ctx context.Context, tx *Tx) error {
 	if !tx.Schema.Has(wpdb.ChangeInbox) {
 		return nil
 	}
-	origin, actor := journal.FromAPI, tx.CallerID()
-	if tx.ForUser() {
-		origin, actor = journal.FromSite, tx.caller.UserID
+	by := journal.Author{Origin: journal.FromAPI, ActorID: tx.CallerID()}
+	switch {
+	case tx.ForUser():
+		by = journal.Author{Origin: journal.FromSite, ActorID: tx.caller.UserID}
+	case tx.caller != nil && tx.caller.Kind == keys.Admin:
+		by = journal.Author{Origin: journal.FromConsole, Person: tx.caller.Name}
 	}
-	return journal.Enter(ctx, tx.DB, tx.Now, origin, actor, tx.Changes.List)
+	return journal.Enter(ctx, tx.DB, tx.Now, by, tx.Changes.List)
 }
 
 // RunJournal numbers the changes of records and searches for changes made by others, until ctx ends. See

@@ -27,6 +27,9 @@ func (c *Console) addBookings(mux *http.ServeMux) {
 	mux.Handle("GET "+bookingListPath, c.withSession(c.listBookings))
 	mux.Handle("GET "+freeTimesPath, c.withSession(c.showFreeTimes))
 	mux.Handle("GET "+bookingsPath+"/{id}", c.withSession(c.showBooking))
+	mux.Handle("GET "+bookingsPath+"/{id}/{action}", c.withSession(c.showAction))
+	mux.Handle("POST "+bookingsPath+"/{id}/{action}", c.withForm(c.redisplayAction, c.act))
+	c.addTimeOff(mux)
 	mux.HandleFunc("GET "+agendaStylePath, page.ServeGridStyle)
 }
 
@@ -88,11 +91,12 @@ func (a agendaChoice) days() (from, to availability.Day) {
 // agendaPage is the agenda with its columns.
 type agendaPage struct {
 	agendaChoice
-	today availability.Day
-	zone  session.Zone
-	all   []slots.Choice // agents or locations
-	grid  page.Grid
-	more  bool
+	today    availability.Day
+	zone     session.Zone
+	all      []slots.Choice // agents or locations
+	grid     page.Grid
+	more     bool
+	readOnly bool // see Site
 }
 
 func (c *Console) showAgenda(v *visit) error {
@@ -100,7 +104,7 @@ func (c *Console) showAgenda(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := agendaPage{today: availability.MomentOf(site.LocalNow()).Day, zone: site.Zone}
+	p := agendaPage{today: availability.MomentOf(site.LocalNow()).Day, zone: site.Zone, readOnly: v.ReadOnly}
 	p.agendaChoice = readAgendaChoice(v.r.URL.Query(), p.today)
 	from, to := p.days()
 	if p.all, err = slots.TimetableColumns(v.ctx(), site, p.Of, from, to); err != nil {
@@ -185,7 +189,7 @@ func (p *agendaPage) column(site *session.Session, of slots.Choice, day availabi
 		if t.Hours != nil {
 			span = page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}
 		}
-		column.Add(page.Item{Kind: "off", Behind: true, Content: taken(timeOffText(t)), Span: span})
+		column.Add(page.Item{Kind: "off", Behind: true, Content: p.timeOff(t), Span: span})
 	}
 	return column
 }

@@ -27,6 +27,8 @@ type bookingPage struct {
 	changes  []journal.Entry
 	events   []events.Stored  // that extensions were told about
 	keyNames map[int64]string // of the keys that made changes
+	done     string           // the action that was just done; "" for none
+	readOnly bool             // see Site
 }
 
 func (c *Console) showBooking(v *visit) error {
@@ -34,6 +36,7 @@ func (c *Console) showBooking(v *visit) error {
 	if err != nil || !found {
 		return err
 	}
+	p.done, p.readOnly = v.r.URL.Query().Get("done"), v.ReadOnly
 	c.show(v, http.StatusOK, page.Layout{Title: p.title()}, p.view())
 	return nil
 }

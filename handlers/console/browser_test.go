@@ -209,6 +209,7 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.activate("New key")
 	k.arrives("New key")
 	manageCalendars(k, s)
+	cancelBooking(k)
 	k.activate("Log out")
 	k.arrives("Log in")
 	if faults := traffic.Faults(s.admin.URL); len(faults) > 0 {
@@ -269,6 +270,26 @@ func manageCalendars(k *keyboard, s *consoleServer) {
 	s.get(path, nil).want(http.StatusUnauthorized)
 }
 
+// cancelBooking finds a booking and cancels it.
+func cancelBooking(k *keyboard) {
+	k.t.Helper()
+	k.activate("Bookings")
+	k.arrives("Saturday, 21 November 2026")
+	k.activate("List")
+	k.arrives("Bookings")
+	k.activate(k.eval("document.querySelector('a.name').textContent"))
+	k.arrives("Booking ")
+	k.activate("Cancel the booking")
+	k.arrives("Cancel the booking")
+	k.activate("See what would change")
+	k.until("document.activeElement.textContent.startsWith('What would change')")
+	k.activate("Cancel the booking")
+	k.arrives("Booking ")
+	if got := k.eval(focusName); got != "The booking was cancelled." {
+		k.t.Errorf("the focus is on %q", got)
+	}
+}
+
 // TestEveryPageLooks opens every page on a desktop, in dark mode and on a phone. No page may be wider than
 // the screen, break a part of a network or show a label without a value, and axe must find nothing wrong.
 func TestEveryPageLooks(t *testing.T) {
@@ -301,7 +322,7 @@ func TestEveryPageLooks(t *testing.T) {
 			"/calendars": "Calendars", "/calendars/new": "New calendar", "/calendars/4/revoke": "Revoke calendar 4?", "/calendars/77/revoke": "There is no such calendar",
 			"/webhooks": "Webhooks", "/webhooks/new": "New webhook", "/webhooks/1": "Webhook shop", "/webhooks/1/edit": "Change webhook 1", "/webhooks/1/delete": "Delete webhook 1?", "/outbox": "Outbox", "/requests": "Requests", "/requests?record=x": "Error: Requests", "/requests/2": "PUT /bookings/7001", "/requests/77": "There is no such request", "/journal": "Journal",
 			"/bookings": "Saturday, 21 November 2026", "/bookings?day=2026-12-06": "Sunday, 6 December 2026", "/bookings?day=2026-12-01&by=location": "Tuesday, 1 December 2026", "/bookings?day=2026-12-06&view=week": "Week of Monday, 30 November 2026",
-			"/bookings/list": "Bookings", "/bookings/free-times?day=2026-11-24&agent=1": "Why is this time not free?", "/bookings/7001": "Booking 7001", "/bookings/77777": "There is no such booking", "/search?q=a": "Search",
+			"/bookings/list": "Bookings", "/bookings/free-times?day=2026-11-24&agent=1": "Why is this time not free?", "/bookings/7001": "Booking 7001", "/bookings/7001/cancel": "Cancel the booking: Booking 7001", "/bookings/7001/reschedule": "Reschedule: Booking 7001", "/bookings/time-off": "Time off", "/bookings/time-off/new": "New time off", "/bookings/77777": "There is no such booking", "/search?q=a": "Search",
 			"/documents": "Documents", "/documents?q=key": "Documents", "/documents/api": "Using the API", "/documents/configuration": "Configuration", "/documents/none": "There is no such page",
 		} {
 			if err := chromedp.Do(window, chromedp.Navigate(server.admin.URL+"/console"+path)); err != nil {

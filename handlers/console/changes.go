@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -77,6 +78,8 @@ func originView(e journal.Entry, names map[int64]string) g.Node {
 		return keyLink(e.ActorID, names)
 	case e.Origin == journal.FromAPI:
 		return g.Text("Bookside")
+	case e.Origin == journal.FromConsole:
+		return h.Span(h.Class("word"), g.Text(cmp.Or(e.Person, "an administrator")+", on the console"))
 	case e.Origin == journal.FromSite && e.ActorID != 0:
 		return g.Text(fmt.Sprintf("WordPress user %d", e.ActorID))
 	case e.Origin == journal.FromSite:

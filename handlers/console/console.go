@@ -62,8 +62,10 @@ type Site struct {
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool   // whether the API is behind a web server
 	Proxy    Proxy  // of the console
-	// Ask sends a request to the API for a WordPress user, see handlers.AskFor. The target begins after the base path.
-	Ask     func(ctx context.Context, user keys.Key, method, target string, body []byte) (status int, answer []byte, err error)
+	// ReadOnly is set if administrators may only look at bookings.
+	ReadOnly bool
+	// Ask sends a request to the API for a WordPress user or an administrator, see handlers.AskFor.
+	Ask     func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
 	Timeout time.Duration // bounds the time that a request may take in the database
 	// Documents are shown below DocumentsPath.
 	Documents func() (*documents.Library, error)

@@ -180,7 +180,8 @@ func webhookLogFactsOf(hook webhooks.Hook, labels slots.Labels, deliveries []web
 	return log
 }
 
-// changeFacts is an entry of the journal. The key is the name of the key that made the change.
+// changeFacts is an entry of the journal. The key is the name of the key that made the change, the person that of an
+// administrator on the console.
 type changeFacts struct {
 	Number     int64            `json:"number"`
 	Resource   journal.Resource `json:"resource"`
@@ -189,6 +190,7 @@ type changeFacts struct {
 	Origin     journal.Origin   `json:"origin"`
 	ActorID    int64            `json:"actor_id"`
 	Key        string           `json:"key"`
+	Person     string           `json:"person"`
 	At         domain.Timestamp `json:"at"`
 	OldStatus  string           `json:"old_status"`
 	NewStatus  string           `json:"new_status"`
@@ -197,7 +199,7 @@ type changeFacts struct {
 func changeListFactsOf(entries []journal.Entry, names map[int64]string) listFacts[changeFacts] {
 	list := []changeFacts{}
 	for _, e := range entries {
-		change := changeFacts{Number: e.Number, Resource: e.Resource, ResourceID: e.ID, Kind: e.Kind, Origin: e.Origin, ActorID: e.ActorID, At: domain.Timestamp(e.At.Format(time.DateTime))}
+		change := changeFacts{Number: e.Number, Resource: e.Resource, ResourceID: e.ID, Kind: e.Kind, Origin: e.Origin, ActorID: e.ActorID, Person: e.Person, At: domain.Timestamp(e.At.Format(time.DateTime))}
 		if e.Origin == journal.FromAPI {
 			change.Key = names[e.ActorID]
 		}

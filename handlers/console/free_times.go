@@ -2,8 +2,6 @@ package console
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -154,13 +152,14 @@ func (c *Console) showFreeTimes(v *visit) error {
 // ask lets the API answer the question, and reads the bookings that its answer names.
 func (p *freeTimesPage) ask(v *visit) (status int, err error) {
 	reader := keys.Key{Kind: keys.User, Permissions: []string{"read_availability", "read_bookings"}}
-	status, body, err := v.Ask(v.ctx(), reader, http.MethodGet, p.target(), nil)
+	answer, err := v.sendAs(reader, apiRequest{Method: http.MethodGet, Target: p.target()})
 	if err != nil {
 		return 0, err
 	}
-	if err := json.Unmarshal(body, &p.answer); err != nil {
-		return 0, fmt.Errorf("read the free times: %w", err)
+	if err := answer.read(&p.answer); err != nil {
+		return 0, err
 	}
+	status = answer.Status
 	if status != http.StatusOK {
 		p.problem = cmp.Or(p.answer.Error.Message, http.StatusText(status)) + "."
 		for _, field := range slices.Sorted(maps.Keys(p.answer.Error.Details)) {

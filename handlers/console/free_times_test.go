@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -71,9 +70,7 @@ func leadFromEveryReason(t *testing.T, database *fixtures.Database) {
 	}
 	var answer string
 	k := serveSite(t, database, func(s *console.Site) {
-		s.Ask = func(context.Context, keys.Key, string, string, []byte) (int, []byte, error) {
-			return http.StatusOK, []byte(answer), nil
-		}
+		s.Ask = func(keys.Key, *http.Request) (int, http.Header, []byte) { return http.StatusOK, nil, []byte(answer) }
 	})
 	v := k.login()
 	for _, r := range reasons {

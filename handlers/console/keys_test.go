@@ -65,8 +65,8 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 		},
 		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
 	}
-	site.Ask = func(ctx context.Context, user keys.Key, method, target string, body []byte) (int, []byte, error) {
-		return handlers.AskFor(ctx, k.handler, user, method, "/v1"+target, body)
+	site.Ask = func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
+		return handlers.AskFor(k.handler, user, r)
 	}
 	site.Documents = func() (*documents.Library, error) {
 		return documents.New(console.DocumentsPath, os.DirFS(".."), os.DirFS("../../cmd/bookside"))
@@ -173,6 +173,8 @@ var (
 	formTag     = regexp.MustCompile(`(?s)<form method="post" action="([^"]*)".*?</form>`)
 	inputTag    = regexp.MustCompile(`<input [^>]*>`)
 	textareaTag = regexp.MustCompile(`(?s)<textarea [^>]*name="([^"]*)"[^>]*>(.*?)</textarea>`)
+	selectTag   = regexp.MustCompile(`(?s)<select [^>]*name="([^"]*)"[^>]*>(.*?)</select>`)
+	chosenTag   = regexp.MustCompile(`<option value="([^"]*)" selected>`)
 )
 
 // attribute returns the value of an attribute of a tag.
@@ -203,6 +205,11 @@ func (p page) form(action string) url.Values {
 		}
 		for _, area := range textareaTag.FindAllStringSubmatch(form[0], -1) {
 			values.Add(area[1], html.UnescapeString(area[2]))
+		}
+		for _, list := range selectTag.FindAllStringSubmatch(form[0], -1) {
+			for _, chosen := range chosenTag.FindAllStringSubmatch(list[2], -1) {
+				values.Add(list[1], html.UnescapeString(chosen[1]))
+			}
 		}
 		return values
 	}

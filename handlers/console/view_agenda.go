@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -30,6 +32,7 @@ func (p *agendaPage) view() g.Node {
 		p.navigation(),
 		g.If(p.more, h.P(h.Class("warning"), g.Text("Only the first "+strconv.Itoa(agendaBookings)+" bookings are shown. "), h.A(h.Href(p.listPath()), g.Text("See all in the list")), g.Text("."))),
 		p.gridView(),
+		g.If(!p.readOnly, h.P(page.Button(p.newTimeOffPath(), g.Text("New time off")))),
 		h.Ul(h.Class("legend agenda-legend"),
 			h.Li(h.Class("open"), g.Text("working hours")), h.Li(h.Class("approved"), g.Text("approved")), h.Li(h.Class("pending"), g.Text("pending")), h.Li(h.Class("past"), g.Text("completed, no-show and others")),
 			h.Li(h.Class("overlaps"), g.Text("overlaps")), h.Li(h.Class("hold"), g.Text("held for a customer")), h.Li(h.Class("off"), g.Text("time off and events of calendars"))),
@@ -37,10 +40,10 @@ func (p *agendaPage) view() g.Node {
 	}
 }
 
-// bookingViews leads from the agenda to the list and back, and names the zone of all times below it.
+// bookingViews leads from the agenda to the list, to time off and back, and names the zone of all times below it.
 func bookingViews(here string, zone session.Zone) g.Node {
 	return h.Div(h.Class("toolbar"),
-		page.Links("Views of bookings", []page.Link{{Text: "Agenda", Path: bookingsPath, Here: here == bookingsPath}, {Text: "List", Path: bookingListPath, Here: here == bookingListPath}, {Text: "Free times", Path: freeTimesPath, Here: here == freeTimesPath}}),
+		page.Links("Views of bookings", []page.Link{{Text: "Agenda", Path: bookingsPath, Here: here == bookingsPath}, {Text: "List", Path: bookingListPath, Here: here == bookingListPath}, {Text: "Free times", Path: freeTimesPath, Here: here == freeTimesPath}, {Text: "Time off", Path: timeOffPath, Here: here == timeOffPath}}),
 		h.P(h.Class("hint"), g.Text("Times are those of the site, in "+zone.Name+".")),
 	)
 }
@@ -134,6 +137,25 @@ func taken(text string) func(page.Span) g.Node {
 	return func(hours page.Span) g.Node {
 		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" " + text)}
 	}
+}
+
+// timeOff is the content of time off, which leads to its end.
+func (p *agendaPage) timeOff(t timeoff.TimeOff) func(page.Span) g.Node {
+	if p.readOnly {
+		return taken(timeOffText(t))
+	}
+	return func(hours page.Span) g.Node {
+		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), g.Text(timeOffText(t)))}
+	}
+}
+
+// newTimeOffPath leads to the form of time off on the first day, of the agent or location of a week.
+func (p *agendaPage) newTimeOffPath() string {
+	values := url.Values{"date": {p.Day.String()}}
+	if chosen := p.chosen(); p.Week && len(chosen) > 0 {
+		values.Set(string(p.Of)+"_id", strconv.FormatInt(chosen[0].ID, 10))
+	}
+	return timeOffPath + "/new?" + values.Encode()
 }
 
 func (p *agendaPage) booking(site *session.Session, b records.Booking, overlaps bool) page.Item {

@@ -23,7 +23,9 @@ func (p *bookingPage) title() string { return "Booking " + strconv.FormatInt(p.I
 
 func (p *bookingPage) view() g.Node {
 	return g.Group{
+		page.Done(p.doneText()),
 		bookingViews("", p.site.Zone),
+		p.actions(),
 		h.Div(h.Class("facts"),
 			page.Facts("Appointment", p.appointment()),
 			page.Facts("Customer", p.customer()),

@@ -119,6 +119,8 @@ func callerView(e requestlog.Entry, names map[int64]string) g.Node {
 		return h.A(h.Class("word"), h.Href(calendarsPath), g.Text("calendar "+names[e.KeyID]))
 	case e.KeyID > 0:
 		return keyLink(e.KeyID, names)
+	case e.FromConsole:
+		return g.Text("the console")
 	case e.UserID > 0:
 		return g.Text(fmt.Sprintf("WordPress user %d", e.UserID))
 	default:

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/signed"
@@ -86,11 +88,14 @@ func (c *Console) book(v *visit, method, path string) error {
 // askFor sends the API's response to a request with the content of the form.
 func (v *visit) askFor(user keys.Key, method, target string) error {
 	user.Kind = keys.User
-	status, answer, err := v.Ask(v.ctx(), user, method, target, []byte(v.r.PostForm.Get("content")))
-	if err == nil {
-		v.send(http.StatusOK, apiFacts{status, answer})
+	r, err := http.NewRequestWithContext(v.ctx(), method, v.basePath()+target, strings.NewReader(v.r.PostForm.Get("content")))
+	if err != nil {
+		return fmt.Errorf("ask the API: %w", err)
 	}
-	return err
+	r.Header.Set("Content-Type", "application/json")
+	status, _, answer := v.Ask(user, r)
+	v.send(http.StatusOK, apiFacts{status, answer})
+	return nil
 }
 
 // apiFacts is a response of the API.

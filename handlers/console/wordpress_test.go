@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -395,9 +394,13 @@ func TestWordPressAsksForUsers(t *testing.T) {
 	}
 	var asked []question
 	k := serveSite(t, database, func(s *console.Site) {
-		s.Ask = func(_ context.Context, user keys.Key, method, target string, body []byte) (int, []byte, error) {
-			asked = append(asked, question{user, method, target, string(body)})
-			return http.StatusConflict, []byte(`{"code":"taken"}`), nil
+		s.Ask = func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			asked = append(asked, question{user, r.Method, strings.TrimPrefix(r.URL.RequestURI(), "/v1"), string(body)})
+			return http.StatusConflict, nil, []byte(`{"code":"taken"}`)
 		}
 	})
 	c := k.fromWordPress(database)

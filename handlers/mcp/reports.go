@@ -112,7 +112,7 @@ type change struct {
 	Kind      string   `json:"kind" jsonschema:"created, updated or deleted"`
 	Left      bool     `json:"left,omitempty" jsonschema:"The booking exists, but is not the key's any more"`
 	At        string   `json:"at"`
-	Origin    string   `json:"origin" jsonschema:"api, site or found (noticed in the database)"`
+	Origin    string   `json:"origin" jsonschema:"api, console, site or found (noticed in the database)"`
 	OldStatus string   `json:"old_status,omitempty"`
 	NewStatus string   `json:"new_status,omitempty"`
 	Booking   *booking `json:"booking,omitzero" jsonschema:"The booking as it is now"`

@@ -213,8 +213,8 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, s.target.Config, db, s.Now)
 		},
-		Ask: func(ctx context.Context, user keys.Key, method, target string, body []byte) (int, []byte, error) {
-			return handlers.AskFor(ctx, serving, user, method, base+target, body)
+		Ask: func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
+			return handlers.AskFor(serving, user, r)
 		},
 		API:     "http://" + Dialable(api.address) + base,
 		Proxied: len(options.TrustedProxies) > 0,
@@ -222,7 +222,8 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 			Secure:     strings.HasPrefix(s.Config.Admin.BaseURL, "https://"),
 			UserHeader: s.Config.Admin.TrustedUserHeader, Networks: options.TrustedProxies,
 		},
-		Timeout: options.RequestTimeout, Documents: sync.OnceValues(s.library),
+		ReadOnly: s.Config.Admin.ReadOnly,
+		Timeout:  options.RequestTimeout, Documents: sync.OnceValues(s.library),
 	})
 	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())
 	if s.reopened != nil {

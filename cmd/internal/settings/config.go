@@ -42,6 +42,7 @@ type Config struct {
 	Admin struct {
 		Listen   string
 		KeysPage bool
+		ReadOnly bool
 		Hosts    []string
 		// BaseURL has scheme and host only.
 		BaseURL           string

@@ -110,6 +110,11 @@ func (f *Form) Box(name, text string, attributes ...g.Node) g.Node {
 	)
 }
 
+// Select shows a field with a list of values to choose from.
+func (f *Form) Select(name, label, hint string, choices []Choice) g.Node {
+	return f.Field(name, label, hint, h.Select(h.ID(name), h.Name(name), DescribedBy(name, f.ErrorFor(name)), options(f.Value(name), choices)))
+}
+
 // Radios shows a field that has one of several values.
 func (f *Form) Radios(name, label, hint string, choices []Choice) g.Node {
 	problem := f.ErrorFor(name)
@@ -128,9 +133,13 @@ type Choice struct{ Value, Text string }
 
 // Selection is a list of values to choose from, or any.
 func Selection(name, chosen string, choices []Choice) g.Node {
-	return h.Select(h.ID(name), h.Name(name), h.Option(h.Value(""), g.Text("any")), g.Map(choices, func(c Choice) g.Node {
+	return h.Select(h.ID(name), h.Name(name), h.Option(h.Value(""), g.Text("any")), options(chosen, choices))
+}
+
+func options(chosen string, choices []Choice) g.Node {
+	return g.Map(choices, func(c Choice) g.Node {
 		return h.Option(h.Value(c.Value), g.If(c.Value == chosen, h.Selected()), g.Text(c.Text))
-	}))
+	})
 }
 
 // Condition is a field of a form that filters a list.

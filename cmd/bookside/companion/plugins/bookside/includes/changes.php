@@ -51,6 +51,10 @@ function change_author(array $change, array $users): string
         /* translators: %d: the number of a user. */
         return $actor ? ($users[$actor] ?? sprintf(__('user %d', 'bookside'), $actor)) : __('a visitor or the site itself', 'bookside');
     }
+    if ($change['origin'] === 'console') {
+        /* translators: %s: the name of an administrator. */
+        return ($change['person'] ?? '') !== '' ? sprintf(__('%s, on the console', 'bookside'), $change['person']) : __('an administrator, on the console', 'bookside');
+    }
     return __('unknown: found by comparing', 'bookside');
 }
 

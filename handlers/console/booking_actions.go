@@ -1,0 +1,231 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/page"
+)
+
+// bookingAction is what an administrator can do with a booking: an operation of the API.
+type bookingAction struct {
+	Name    string // in its path
+	Button  string
+	Done    string // a sentence
+	Reason  string // the field of the operation that takes a reason; "" for none
+	Moves   bool   // to another time or agent
+	May     func(status string) bool
+	request apiRequest // its target is behind the path of the booking
+}
+
+var bookingActions = []bookingAction{
+	{Name: "approve", Button: "Approve", Done: "The booking was approved.", request: apiRequest{Method: http.MethodPost, Target: "/approve"},
+		May: func(status string) bool {
+			return status != records.StatusApproved && records.TransitionAllowed(status, records.StatusApproved)
+		}},
+	{Name: "decline", Button: "Decline", Done: "The booking was declined.", Reason: records.MoveReason, request: apiRequest{Method: http.MethodPost, Target: "/decline"},
+		May: func(status string) bool { return status == records.StatusPending }},
+	{Name: "reschedule", Button: "Reschedule", Done: "The booking was rescheduled.", Reason: records.RescheduleReason, Moves: true, request: apiRequest{Method: http.MethodPut},
+		May: func(status string) bool { return status == records.StatusPending || status == records.StatusApproved }},
+	{Name: "cancel", Button: "Cancel the booking", Done: "The booking was cancelled.", Reason: records.MoveReason, request: apiRequest{Method: http.MethodPost, Target: "/cancel"},
+		May: func(status string) bool {
+			return status != records.StatusCancelled && records.TransitionAllowed(status, records.StatusCancelled)
+		}},
+}
+
+func (a bookingAction) path(id int64) string { return bookingPath(id) + "/" + a.Name }
+
+// fields are what the operation gets of the form.
+func (a bookingAction) fields() (names []string) {
+	if a.Moves {
+		names = append(names, "start_date", "start_time", "agent_id")
+	}
+	if a.Reason != "" {
+		names = append(names, a.Reason)
+	}
+	return append(names, notifyField)
+}
+
+// notifyField is the field of the API that asks for the site's messages.
+const notifyField = "send_notification"
+
+// actionForm is the form of an action, with the values that were sent, and what the API answered to a rehearsal.
+type actionForm struct {
+	bookingAction
+	page.Form
+	booking  bookingPage
+	tag      string // of the booking as it is shown
+	agents   []slots.Choice
+	warnings []string
+	possible *bookingFacts // what the booking would be; nil if that is not known
+	conflict *conflict     // why a time is not free; nil if it is, or if that is not known
+}
+
+// bookingFacts are what the console reads of a booking in a response of the API.
+type bookingFacts struct {
+	Status    string `json:"status"`
+	StartDate string `json:"start_date"`
+	StartTime string `json:"start_time"`
+	EndTime   string `json:"end_time"`
+	Agent     struct {
+		Name string `json:"full_name"`
+	} `json:"agent"`
+	Location struct {
+		Name string `json:"name"`
+	} `json:"location"`
+}
+
+// conflict is with which booking a time conflicts, if that is known, and what is free on that day.
+type conflict struct {
+	BookingID int64    `json:"conflicting_booking_id"`
+	Free      []string `json:"available_slots"`
+	with      *records.Booking
+}
+
+// withAction serves the form of an action on the booking of the path.
+func (c *Console) withAction(v *visit, serve func(*actionForm) error) error {
+	i := slices.IndexFunc(bookingActions, func(a bookingAction) bool { return a.Name == v.r.PathValue("action") })
+	if i < 0 {
+		return c.noPage(v)
+	}
+	if v.ReadOnly {
+		return c.refuseChange(v)
+	}
+	// The tag is read before the booking: if that changes in between, the tag is too old, and nothing is lost.
+	read, err := v.askAsAdmin(apiRequest{Method: http.MethodGet, Target: "/bookings/" + url.PathEscape(v.r.PathValue("id"))})
+	if err != nil {
+		return err
+	}
+	shown, found, err := c.loadBooking(v)
+	if err != nil || !found {
+		return err
+	}
+	return serve(&actionForm{bookingAction: bookingActions[i], booking: shown, tag: read.Tag})
+}
+
+// refuseChange refuses what admin.read_only switches off.
+func (c *Console) refuseChange(v *visit) error {
+	c.showMessage(v, http.StatusForbidden, "Bookings cannot be changed here", "The setting admin.read_only lets administrators only look at them.")
+	return nil
+}
+
+func (c *Console) showAction(v *visit) error {
+	return c.withAction(v, func(f *actionForm) error {
+		f.Form = page.NewForm(url.Values{})
+		b := f.booking.Booking
+		f.Values.Set("start_date", string(b.StartDate))
+		if b.StartTime != nil {
+			f.Values.Set("start_time", page.Clock(int(*b.StartTime)))
+		}
+		f.Values.Set("agent_id", strconv.FormatInt(b.Agent.ID, 10))
+		return c.showActionForm(v, http.StatusOK, f)
+	})
+}
+
+func (c *Console) redisplayAction(v *visit, status int, problem string) error {
+	return c.withAction(v, func(f *actionForm) error {
+		f.Form = page.Submitted(v.r, problem)
+		return c.showActionForm(v, status, f)
+	})
+}
+
+func (c *Console) showActionForm(v *visit, status int, f *actionForm) (err error) {
+	if f.Moves {
+		if f.agents, err = slots.Choices(v.ctx(), f.booking.site, domain.AgentResource); err != nil {
+			return err
+		}
+	}
+	c.show(v, status, page.Layout{Title: f.Button + ": " + f.booking.title(), Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
+	return nil
+}
+
+// act rehearses an action, or does what was rehearsed.
+func (c *Console) act(v *visit) error {
+	return c.withAction(v, func(f *actionForm) error {
+		f.Form = page.Submitted(v.r, "")
+		id, confirmed := f.booking.Booking.ID, f.Value("confirmed") != ""
+		answer, err := v.askAsAdmin(f.ask(id, confirmed))
+		if err != nil {
+			return err
+		}
+		if confirmed && !answer.refused() {
+			c.log.InfoContext(v.ctx(), "console: booking changed", "booking_id", id, "action", f.Name, "person", v.person)
+			http.Redirect(v.w, v.r, bookingPath(id)+"?done="+f.Name, http.StatusSeeOther)
+			return nil
+		}
+		status := http.StatusOK
+		if answer.refused() {
+			status = answer.Status
+			err = f.refuse(v, answer)
+		} else {
+			f.tag, f.warnings = f.Value("tag"), answer.Warnings
+			var rehearsed struct {
+				Data bookingFacts `json:"data"`
+			}
+			err = answer.read(&rehearsed)
+			f.possible = &rehearsed.Data
+		}
+		if err != nil {
+			return err
+		}
+		return c.showActionForm(v, status, f)
+	})
+}
+
+// ask returns the operation, or its rehearsal.
+func (f *actionForm) ask(id int64, confirmed bool) apiRequest {
+	ask := f.request
+	ask.Target = "/bookings/" + strconv.FormatInt(id, 10) + ask.Target
+	ask.Tag = f.Value("tag")
+	ask.Body = map[string]any{"dry_run": !confirmed}
+	if confirmed {
+		ask.Nonce = f.Value("nonce")
+	}
+	for _, name := range f.fields() {
+		ask.Body[name] = f.Value(name)
+	}
+	ask.Body[notifyField] = f.Value(notifyField) != ""
+	return ask
+}
+
+// refuse shows why the API refuses the action.
+func (f *actionForm) refuse(v *visit, answer *apiAnswer) error {
+	switch {
+	case answer.stale():
+		f.Problem = "Somebody has changed the booking in the meantime. Nothing was saved: look at it again."
+	case answer.Error.Code == domain.CodeSlotUnavailable:
+		f.conflict = new(conflict)
+		if err := json.Unmarshal(answer.Error.Details, f.conflict); err != nil {
+			return err
+		}
+		if err := f.conflict.load(v, f.booking); err != nil {
+			return err
+		}
+		if !f.Moves {
+			f.Problem = "Its time is not free. Nothing was saved."
+			return nil
+		}
+		f.AddError("start_time", "this time is not free")
+	default:
+		answer.refuse(&f.Form, f.fields()...)
+	}
+	return nil
+}
+
+// load loads the booking with which a time conflicts.
+func (c *conflict) load(v *visit, of bookingPage) error {
+	if c.BookingID == 0 {
+		return nil
+	}
+	found, err := records.LoadBookings(v.ctx(), of.site, []int64{c.BookingID}, false)
+	if err == nil && len(found) > 0 {
+		c.with = &found[0]
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+package console
+
+import (
+	"strconv"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/handlers/console/page"
+)
+
+// doneText says what was just done; "" for nothing.
+func (p *bookingPage) doneText() string {
+	for _, a := range bookingActions {
+		if a.Name == p.done {
+			return a.Done
+		}
+	}
+	return ""
+}
+
+// actions leads to the forms of what can be done with the booking.
+func (p *bookingPage) actions() g.Node {
+	if p.readOnly {
+		return nil
+	}
+	return h.Nav(h.Class("actions"), h.Aria("label", "Actions"), g.Map(bookingActions, func(a bookingAction) g.Node {
+		return g.If(a.May(p.Status), page.Button(a.path(p.ID), g.Text(a.Button)))
+	}))
+}
+
+func (f *actionForm) view(csrf string) g.Node {
+	return g.Group{
+		bookingViews("", f.booking.site.Zone),
+		f.Summary(),
+		h.Div(h.Class("facts"), page.Facts("Appointment", append(f.booking.appointment(), page.TextFact("Customer", customerName(f.booking.Booking)))), f.outcome(), f.obstacle(csrf)),
+		h.Form(h.Method("post"), h.Action(f.path(f.booking.ID)),
+			page.Hidden("csrf", csrf), page.Hidden("nonce", f.Nonce), page.Hidden("tag", f.tag),
+			f.inputs(),
+			h.P(h.Class("actions"), f.buttons(), h.A(h.Class("button quiet"), h.Href(bookingPath(f.booking.ID)), g.Text("Keep the booking as it is"))),
+		),
+	}
+}
+
+// inputs are the fields of the form. What was rehearsed is only confirmed.
+func (f *actionForm) inputs() g.Node {
+	if f.possible != nil {
+		return g.Map(f.fields(), func(name string) g.Node { return page.Hidden(name, f.Value(name)) })
+	}
+	var inputs g.Group
+	if f.Moves {
+		agents := make([]page.Choice, len(f.agents))
+		for i, a := range f.agents {
+			agents[i] = page.Choice{Value: strconv.FormatInt(a.ID, 10), Text: a.Name}
+		}
+		inputs = append(inputs, h.Div(h.Class("pair"),
+			f.Text("start_date", "Day", "", h.Type("date"), h.Required()),
+			f.Text("start_time", "Start", "", h.Type("time"), h.Required())),
+			f.Select("agent_id", "Agent", "", agents))
+	}
+	if f.Reason != "" {
+		inputs = append(inputs, f.Text(f.Reason, "Reason", "Optional. Sites with LatePoint Pro Features that ask for reasons keep it."))
+	}
+	return append(inputs, h.P(f.Box(notifyField, "Send the site's messages about it")))
+}
+
+func (f *actionForm) buttons() g.Node {
+	if f.possible == nil {
+		return h.Button(h.Class("main"), g.Text("See what would change"))
+	}
+	return g.Group{page.Hidden("confirmed", "1"), h.Button(h.Class("main"), g.Text(f.Button))}
+}
+
+// outcome compares the booking with what it would be.
+func (f *actionForm) outcome() g.Node {
+	if f.possible == nil {
+		return nil
+	}
+	b, then := f.booking.Booking, f.possible
+	var facts []page.Fact
+	changed := func(name, before, after string) {
+		if before != after {
+			facts = append(facts, page.TextFact(name, before+" → "+after))
+		}
+	}
+	before := ""
+	if b.StartTime != nil {
+		before = page.Clock(int(*b.StartTime))
+	}
+	changed("Status", statusText(b.Status), statusText(then.Status))
+	changed("Day", dateText(string(b.StartDate)), dateText(then.StartDate))
+	changed("Start", before, then.StartTime)
+	changed("Agent", b.Agent.FullName, then.Agent.Name)
+	changed("Location", b.Location.Name, then.Location.Name)
+	if len(facts) == 0 {
+		facts = append(facts, page.TextFact("Booking", "stays as it is"))
+	}
+	messages := "none are sent"
+	if f.Value(notifyField) != "" {
+		messages = "those of the site are sent, as its settings and workflows say"
+	}
+	reason := ""
+	if f.Reason != "" {
+		reason = f.Value(f.Reason)
+	}
+	return h.Div(page.TakesFocus(), page.Facts("What would change", append(facts,
+		page.TextFact("Reason", reason), page.TextFact("Messages", messages), page.TextFact("Warning", strings.Join(f.warnings, ". ")))))
+}
+
+func dateText(date string) string {
+	day, ok := availability.ParseDay(date)
+	if !ok {
+		return date
+	}
+	return longDay(day)
+}
+
+// obstacle shows what takes a time, and which are free instead.
+func (f *actionForm) obstacle(csrf string) g.Node {
+	if f.conflict == nil {
+		return nil
+	}
+	var facts []page.Fact
+	if with := f.conflict.with; with != nil {
+		facts = append(facts, page.Fact{Name: "Taken by", Content: h.A(h.Href(bookingPath(with.ID)), g.Text(customerName(*with)), g.Text(", "), bookingTime(f.booking.site, *with))})
+	}
+	if f.Moves {
+		// Each time sends the form again, with this start.
+		times := g.Map(f.conflict.Free, func(start string) g.Node {
+			return h.Form(h.Method("post"), h.Action(f.path(f.booking.ID)), page.Hidden("csrf", csrf), page.Hidden("tag", f.tag),
+				g.Map([]string{"start_date", "agent_id", f.Reason, notifyField}, func(name string) g.Node { return page.Hidden(name, f.Value(name)) }),
+				h.Button(h.Name("start_time"), h.Value(start), g.Text(start)))
+		})
+		free := page.Fact{Name: "Free that day", Content: h.Div(h.Class("actions"), times)}
+		if len(f.conflict.Free) == 0 {
+			free = page.TextFact("Free that day", "nothing")
+		}
+		facts = append(facts, free)
+	}
+	return page.Facts("Why not", facts)
+}

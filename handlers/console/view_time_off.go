@@ -1,0 +1,171 @@
+package console
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/timeoff"
+	"github.com/bookside/bookside/handlers/console/page"
+)
+
+func endTimeOffPath(id int64) string {
+	return timeOffPath + "/" + strconv.FormatInt(id, 10) + "/delete"
+}
+
+func (l *timeOffList) view() g.Node {
+	list := h.P(g.Text("There is none from today on."))
+	if len(l.found.Records) > 0 {
+		list = page.Table([]string{"When", "For", "Note", ""}, g.Map(l.found.Records, l.row))
+	}
+	return g.Group{
+		page.Done(l.done),
+		bookingViews(timeOffPath, l.site.Zone),
+		g.If(!l.readOnly, h.P(h.A(h.Class("button main"), h.Href(timeOffPath+"/new"), g.Text("New time off")))),
+		list,
+		g.If(l.found.More, h.P(h.Class("warning"), g.Text("Only the first "+strconv.Itoa(shownTimeOff)+" are shown."))),
+		h.P(h.Class("hint"), g.Text("Time off closes whole days or, on sites with LatePoint Pro Features, hours. Bookings in it stay.")),
+	}
+}
+
+func (l *timeOffList) row(t timeoff.TimeOff) g.Node {
+	when := timeOffSpan(t)
+	return page.Row(h.Span(h.Class("name"), g.Text(when)),
+		page.Cell("For", g.Text(concerned(t.Scope, l.labels))),
+		page.Cell("Note", g.Text(t.Note)),
+		h.Td(h.Role("cell"), h.Class("actions"), g.If(!l.readOnly, page.Button(endTimeOffPath(t.ID), g.Text("End"), page.ScreenReaderText(" the time off of "+when)))),
+	)
+}
+
+// timeOffSpan says when time off is.
+func timeOffSpan(t timeoff.TimeOff) string {
+	text := longDay(t.From)
+	if t.To != t.From {
+		text += " to " + longDay(t.To)
+	}
+	if t.Hours != nil {
+		text += ", " + page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}.String()
+	}
+	return text
+}
+
+func (t timeOffFacts) span() string {
+	text := dateText(t.Date)
+	if t.DateTo != t.Date {
+		text += " to " + dateText(t.DateTo)
+	}
+	if t.StartTime != "" {
+		text += ", " + t.StartTime + "–" + t.EndTime
+	}
+	return text
+}
+
+// concerned names whom time off is for.
+func concerned(scope availability.Scope, labels slots.Labels) string {
+	var parts []string
+	for _, part := range []struct {
+		resource domain.Resource
+		id       int64
+	}{{domain.AgentResource, scope.Agent}, {domain.ServiceResource, scope.Service}, {domain.LocationResource, scope.Location}} {
+		if part.id == 0 {
+			continue
+		}
+		name := string(part.resource) + " " + strconv.FormatInt(part.id, 10)
+		if c, known := labels[part.resource][part.id]; known {
+			name = c.Name
+		}
+		parts = append(parts, name)
+	}
+	if len(parts) == 0 {
+		return "the whole site"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (f *timeOffForm) view(csrf string) g.Node {
+	return g.Group{
+		bookingViews(timeOffPath, f.site.Zone),
+		f.Summary(),
+		f.outcome(),
+		h.Form(h.Method("post"), h.Action(timeOffPath+"/new"),
+			page.Hidden("csrf", csrf), page.Hidden("nonce", f.Nonce),
+			f.inputs(),
+			h.P(h.Class("actions"), f.buttons(), h.A(h.Class("button quiet"), h.Href(timeOffPath), g.Text("Cancel"))),
+		),
+	}
+}
+
+// inputs are the fields of the form. What was rehearsed is only confirmed.
+func (f *timeOffForm) inputs() g.Node {
+	if f.possible != nil {
+		return g.Map(timeOffFields, func(name string) g.Node { return page.Hidden(name, f.Value(name)) })
+	}
+	choice := func(name, label, all string, resource domain.Resource) g.Node {
+		choices := []page.Choice{{Text: all}}
+		for _, c := range slices.SortedFunc(maps.Values(f.labels[resource]), func(a, b slots.Choice) int { return cmp.Compare(a.ID, b.ID) }) {
+			choices = append(choices, page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: c.Name})
+		}
+		return f.Select(name, label, "", choices)
+	}
+	return g.Group{
+		choice("agent_id", "Agent", "all agents", domain.AgentResource),
+		choice("service_id", "Service", "all services", domain.ServiceResource),
+		choice("location_id", "Location", "all locations", domain.LocationResource),
+		h.Div(h.Class("pair"),
+			f.Text("date", "First day", "", h.Type("date"), h.Required()),
+			f.Text("date_to", "Last day", "Empty for one day.", h.Type("date"))),
+		h.Div(h.Class("pair"),
+			f.Text("start_time", "From", "Empty for whole days.", h.Type("time")),
+			f.Text("end_time", "To", "00:00 is midnight.", h.Type("time"))),
+		f.Text("note", "Note", "LatePoint keeps one with hours only."),
+	}
+}
+
+func (f *timeOffForm) buttons() g.Node {
+	if f.possible == nil {
+		return h.Button(h.Class("main"), g.Text("See what would change"))
+	}
+	return g.Group{page.Hidden("confirmed", "1"), h.Button(h.Class("main"), g.Text("Enter the time off"))}
+}
+
+// outcome shows what would be closed, and which bookings are in it.
+func (f *timeOffForm) outcome() g.Node {
+	if f.possible == nil {
+		return nil
+	}
+	in := h.P(g.Text("No booking is in it."))
+	if len(f.bookings) > 0 {
+		in = g.Group{
+			h.P(g.Text("These bookings are in it and stay. Reschedule or cancel each by itself:")),
+			page.Table([]string{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(f.bookings, func(b records.Booking) g.Node { return bookingRow(f.site, b) })),
+		}
+	}
+	return g.Group{
+		h.Div(h.Class("facts"), page.TakesFocus(), page.Facts("What would change", []page.Fact{
+			page.TextFact("Closed", f.possible.span()),
+			page.TextFact("For", concerned(availability.Scope{Agent: f.possible.AgentID, Service: f.possible.ServiceID, Location: f.possible.LocationID}, f.labels)),
+			page.TextFact("Note", f.possible.Note),
+			page.TextFact("Warning", strings.Join(f.warnings, ". ")),
+		})),
+		in,
+	}
+}
+
+func (e *timeOffEnd) view(csrf string) g.Node {
+	return g.Group{
+		page.Alert(e.Problem),
+		h.P(g.Text("The time can be booked again: "), h.Strong(g.Text(timeOffSpan(e.TimeOff))), g.Text(", "+concerned(e.Scope, e.labels)+". "+e.Note)),
+		h.Form(h.Method("post"), h.Action(endTimeOffPath(e.TimeOff.ID)), page.Hidden("csrf", csrf), page.Hidden("nonce", e.Nonce), page.Hidden("tag", e.tag),
+			h.P(h.Class("actions"), h.Button(h.Class("danger"), g.Text("End the time off")), page.Button(timeOffPath, g.Text("Keep it"))),
+		),
+	}
+}
