@@ -96,7 +96,7 @@ func (s *site) want(entries ...Entry) {
 func (s *site) enter(actor int64, effect string, changes ...Change) {
 	s.t.Helper()
 	s.exec(effect)
-	err := s.db.Transact(s.t.Context(), "enter", func(tx *wpdb.DB) error { return Enter(s.t.Context(), tx, testNow, FromAPI, actor, changes) })
+	err := s.db.Transact(s.t.Context(), "enter", func(tx *wpdb.DB) error { return Enter(s.t.Context(), tx, testNow, Author{Origin: FromAPI, ActorID: actor}, changes) })
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -550,12 +550,12 @@ func TestNothingIsMissed(t *testing.T) {
 				fails := random.IntN(5) == 0
 				err := writing.Transact(ctx, "write", func(tx *wpdb.DB) error {
 					for range random.IntN(3) {
-						if err := Enter(ctx, tx, time.Now(), FromAPI, int64(n), []Change{{Resource: Customers, ID: int64(2_000_000 + w), Kind: Updated, Status: ""}}); err != nil {
+						if err := Enter(ctx, tx, time.Now(), Author{Origin: FromAPI, ActorID: int64(n)}, []Change{{Resource: Customers, ID: int64(2_000_000 + w), Kind: Updated, Status: ""}}); err != nil {
 							return err
 						}
 					}
 					status := fmt.Sprint(committed[w])
-					if err := Enter(ctx, tx, time.Now(), FromAPI, int64(n), []Change{{Resource: Bookings, ID: int64(1_000_000 + w), Kind: Deleted, Status: status}}); err != nil {
+					if err := Enter(ctx, tx, time.Now(), Author{Origin: FromAPI, ActorID: int64(n)}, []Change{{Resource: Bookings, ID: int64(1_000_000 + w), Kind: Deleted, Status: status}}); err != nil {
 						return err
 					}
 					if random.IntN(2) == 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/api"
 )
 
 // apiAddresses are the addresses of the API: the one on this machine, and the one below the site's own
@@ -38,6 +39,14 @@ func publicAddress(home, basePath string) string {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host + basePath
+}
+
+// api returns how to ask the API.
+func (s *Site) api() api.Caller { return api.Caller{Send: s.Ask, Base: s.basePath()} }
+
+// askAsAdmin asks the API in the name of the person who has logged in.
+func (v *visit) askAsAdmin(ask api.Request) (*api.Answer, error) {
+	return v.api().AsAdmin(v.ctx(), v.person, ask)
 }
 
 // basePath returns the base path of the API.

@@ -27,8 +27,7 @@ func (c *Console) addBookings(mux *http.ServeMux) {
 	mux.Handle("GET "+bookingListPath, c.withSession(c.listBookings))
 	mux.Handle("GET "+freeTimesPath, c.withSession(c.showFreeTimes))
 	mux.Handle("GET "+bookingsPath+"/{id}", c.withSession(c.showBooking))
-	mux.Handle("GET "+bookingsPath+"/{id}/{action}", c.withSession(c.showAction))
-	mux.Handle("POST "+bookingsPath+"/{id}/{action}", c.withForm(c.redisplayAction, c.act))
+	c.addChange(mux, bookingsPath+"/{id}/{action}", c.showAction, c.redisplayAction, c.act)
 	c.addTimeOff(mux)
 	mux.HandleFunc("GET "+agendaStylePath, page.ServeGridStyle)
 }

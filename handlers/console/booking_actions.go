@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/api"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -21,19 +22,19 @@ type bookingAction struct {
 	Reason  string // the field of the operation that takes a reason; "" for none
 	Moves   bool   // to another time or agent
 	May     func(status string) bool
-	request apiRequest // its target is behind the path of the booking
+	request api.Request // its target is behind the path of the booking
 }
 
 var bookingActions = []bookingAction{
-	{Name: "approve", Button: "Approve", Done: "The booking was approved.", request: apiRequest{Method: http.MethodPost, Target: "/approve"},
+	{Name: "approve", Button: "Approve", Done: "The booking was approved.", request: api.Request{Method: http.MethodPost, Target: "/approve"},
 		May: func(status string) bool {
 			return status != records.StatusApproved && records.TransitionAllowed(status, records.StatusApproved)
 		}},
-	{Name: "decline", Button: "Decline", Done: "The booking was declined.", Reason: records.MoveReason, request: apiRequest{Method: http.MethodPost, Target: "/decline"},
+	{Name: "decline", Button: "Decline", Done: "The booking was declined.", Reason: records.MoveReason, request: api.Request{Method: http.MethodPost, Target: "/decline"},
 		May: func(status string) bool { return status == records.StatusPending }},
-	{Name: "reschedule", Button: "Reschedule", Done: "The booking was rescheduled.", Reason: records.RescheduleReason, Moves: true, request: apiRequest{Method: http.MethodPut},
+	{Name: "reschedule", Button: "Reschedule", Done: "The booking was rescheduled.", Reason: records.RescheduleReason, Moves: true, request: api.Request{Method: http.MethodPut},
 		May: func(status string) bool { return status == records.StatusPending || status == records.StatusApproved }},
-	{Name: "cancel", Button: "Cancel the booking", Done: "The booking was cancelled.", Reason: records.MoveReason, request: apiRequest{Method: http.MethodPost, Target: "/cancel"},
+	{Name: "cancel", Button: "Cancel the booking", Done: "The booking was cancelled.", Reason: records.MoveReason, request: api.Request{Method: http.MethodPost, Target: "/cancel"},
 		May: func(status string) bool {
 			return status != records.StatusCancelled && records.TransitionAllowed(status, records.StatusCancelled)
 		}},
@@ -88,17 +89,31 @@ type conflict struct {
 	with      *records.Booking
 }
 
+// addChange adds a form that changes bookings or time off. The setting admin.read_only switches it off.
+func (c *Console) addChange(mux *http.ServeMux, path string, show func(*visit) error, again redisplay, submit func(*visit) error) {
+	allowed := func(serve func(*visit) error) func(*visit) error {
+		return func(v *visit) error {
+			if v.ReadOnly {
+				c.showMessage(v, http.StatusForbidden, "Bookings cannot be changed here", "The setting admin.read_only lets administrators only look at them.")
+				return nil
+			}
+			return serve(v)
+		}
+	}
+	mux.Handle("GET "+path, c.withSession(allowed(show)))
+	mux.Handle("POST "+path, c.withForm(func(v *visit, status int, problem string) error {
+		return allowed(func(v *visit) error { return again(v, status, problem) })(v)
+	}, allowed(submit)))
+}
+
 // withAction serves the form of an action on the booking of the path.
 func (c *Console) withAction(v *visit, serve func(*actionForm) error) error {
 	i := slices.IndexFunc(bookingActions, func(a bookingAction) bool { return a.Name == v.r.PathValue("action") })
 	if i < 0 {
 		return c.noPage(v)
 	}
-	if v.ReadOnly {
-		return c.refuseChange(v)
-	}
 	// The tag is read before the booking: if that changes in between, the tag is too old, and nothing is lost.
-	read, err := v.askAsAdmin(apiRequest{Method: http.MethodGet, Target: "/bookings/" + url.PathEscape(v.r.PathValue("id"))})
+	read, err := v.askAsAdmin(api.Request{Method: http.MethodGet, Target: "/bookings/" + url.PathEscape(v.r.PathValue("id"))})
 	if err != nil {
 		return err
 	}
@@ -107,12 +122,6 @@ func (c *Console) withAction(v *visit, serve func(*actionForm) error) error {
 		return err
 	}
 	return serve(&actionForm{bookingAction: bookingActions[i], booking: shown, tag: read.Tag})
-}
-
-// refuseChange refuses what admin.read_only switches off.
-func (c *Console) refuseChange(v *visit) error {
-	c.showMessage(v, http.StatusForbidden, "Bookings cannot be changed here", "The setting admin.read_only lets administrators only look at them.")
-	return nil
 }
 
 func (c *Console) showAction(v *visit) error {
@@ -154,13 +163,13 @@ func (c *Console) act(v *visit) error {
 		if err != nil {
 			return err
 		}
-		if confirmed && !answer.refused() {
+		if confirmed && !answer.Refused() {
 			c.log.InfoContext(v.ctx(), "console: booking changed", "booking_id", id, "action", f.Name, "person", v.person)
 			http.Redirect(v.w, v.r, bookingPath(id)+"?done="+f.Name, http.StatusSeeOther)
 			return nil
 		}
 		status := http.StatusOK
-		if answer.refused() {
+		if answer.Refused() {
 			status = answer.Status
 			err = f.refuse(v, answer)
 		} else {
@@ -168,7 +177,7 @@ func (c *Console) act(v *visit) error {
 			var rehearsed struct {
 				Data bookingFacts `json:"data"`
 			}
-			err = answer.read(&rehearsed)
+			err = answer.Read(&rehearsed)
 			f.possible = &rehearsed.Data
 		}
 		if err != nil {
@@ -179,7 +188,7 @@ func (c *Console) act(v *visit) error {
 }
 
 // ask returns the operation, or its rehearsal.
-func (f *actionForm) ask(id int64, confirmed bool) apiRequest {
+func (f *actionForm) ask(id int64, confirmed bool) api.Request {
 	ask := f.request
 	ask.Target = "/bookings/" + strconv.FormatInt(id, 10) + ask.Target
 	ask.Tag = f.Value("tag")
@@ -195,9 +204,9 @@ func (f *actionForm) ask(id int64, confirmed bool) apiRequest {
 }
 
 // refuse shows why the API refuses the action.
-func (f *actionForm) refuse(v *visit, answer *apiAnswer) error {
+func (f *actionForm) refuse(v *visit, answer *api.Answer) error {
 	switch {
-	case answer.stale():
+	case answer.Stale():
 		f.Problem = "Somebody has changed the booking in the meantime. Nothing was saved: look at it again."
 	case answer.Error.Code == domain.CodeSlotUnavailable:
 		f.conflict = new(conflict)
@@ -213,7 +222,7 @@ func (f *actionForm) refuse(v *visit, answer *apiAnswer) error {
 		}
 		f.AddError("start_time", "this time is not free")
 	default:
-		answer.refuse(&f.Form, f.fields()...)
+		answer.Refuse(&f.Form, f.fields()...)
 	}
 	return nil
 }

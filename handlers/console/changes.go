@@ -14,6 +14,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -36,7 +37,7 @@ func (c *Console) listChanges(v *visit) error {
 	if err != nil {
 		return err
 	}
-	c.answer(v, http.StatusOK, page.Layout{Title: "Journal"}, changesView(only, entries, names), changeListFactsOf(entries, names))
+	c.answer(v, http.StatusOK, page.Layout{Title: "Journal"}, changesView(only, entries, names), facts.ChangesOf(entries, names))
 	return nil
 }
 

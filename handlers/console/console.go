@@ -18,6 +18,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -162,7 +163,7 @@ func (c *Console) withDatabase(serve func(*visit) error) http.Handler {
 func (c *Console) showStarting(v *visit) {
 	c.answer(v, http.StatusServiceUnavailable, page.Layout{Title: "The database is not open yet", RefreshAfter: retryAfter},
 		messageView("", "", "The console needs the site's database, and Bookside is not connected to it yet. This page reloads by itself."),
-		messageFacts{"The server of the API is not connected to the database yet. Try again in a moment."})
+		facts.Message{Message: "The server of the API is not connected to the database yet. Try again in a moment."})
 }
 
 // fail responds to an error without revealing anything about the database.
@@ -196,7 +197,7 @@ func (c *Console) notFound(v *visit) error {
 
 // showMessage sends a page that only has a text.
 func (c *Console) showMessage(v *visit, status int, title, text string) {
-	c.answer(v, status, page.Layout{Title: title}, messageView(v.session, v.r.URL.Path, text), messageFacts{title + ". " + text})
+	c.answer(v, status, page.Layout{Title: title}, messageView(v.session, v.r.URL.Path, text), facts.Message{Message: title + ". " + text})
 }
 
 // retryAfter is how long a client is asked to wait for the database, in seconds.

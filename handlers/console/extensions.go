@@ -9,8 +9,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -34,7 +34,7 @@ func (c *Console) listEvents(v *visit, status int, problem string) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no events
 		return err
 	}
-	c.answer(v, status, page.Layout{Title: "Extensions", Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem), eventListFactsOf(list))
+	c.answer(v, status, page.Layout{Title: "Extensions", Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem), facts.EventsOf(list))
 	return nil
 }
 
@@ -95,24 +95,4 @@ func eventRow(e events.Stored, csrf string) g.Node {
 		h.Td(h.Role("cell"), h.Class("actions"), g.If(e.Repeatable(), h.Form(h.Method("post"), h.Action(extensionsPath+"/"+id+"/again"),
 			page.Hidden("csrf", csrf), h.Button(g.Text("Send again"), page.ScreenReaderText(" "+e.Name+" "+strconv.FormatInt(e.RecordID, 10)))))),
 	)
-}
-
-// eventFacts is an event that extensions were told about.
-type eventFacts struct {
-	ID         int64            `json:"id"`
-	Event      string           `json:"event"`
-	RecordID   int64            `json:"record_id"`
-	State      string           `json:"state"`
-	Failure    string           `json:"failure"`
-	CreatedAt  domain.Timestamp `json:"created_at"`
-	FinishedAt domain.Timestamp `json:"finished_at"`
-	Repeatable bool             `json:"repeatable"`
-}
-
-func eventListFactsOf(all []events.Stored) listFacts[eventFacts] {
-	list := []eventFacts{}
-	for _, e := range all {
-		list = append(list, eventFacts{e.ID, e.Name, e.RecordID, e.State, e.Failure, e.CreatedAt, e.FinishedAt, e.Repeatable()})
-	}
-	return listFacts[eventFacts]{"events": list}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/api"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -152,11 +153,11 @@ func (c *Console) showFreeTimes(v *visit) error {
 // ask lets the API answer the question, and reads the bookings that its answer names.
 func (p *freeTimesPage) ask(v *visit) (status int, err error) {
 	reader := keys.Key{Kind: keys.User, Permissions: []string{"read_availability", "read_bookings"}}
-	answer, err := v.sendAs(reader, apiRequest{Method: http.MethodGet, Target: p.target()})
+	answer, err := v.api().As(v.ctx(), reader, api.Request{Method: http.MethodGet, Target: p.target()})
 	if err != nil {
 		return 0, err
 	}
-	if err := answer.read(&p.answer); err != nil {
+	if err := answer.Read(&p.answer); err != nil {
 		return 0, err
 	}
 	status = answer.Status

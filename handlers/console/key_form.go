@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
@@ -22,19 +23,6 @@ type keyForm struct {
 	Permissions                      []string // ticked boxes
 	Preset                           string   // name of a preset, or custom
 	DefaultPerMinute, DefaultPerHour string   // the configured limits as text
-}
-
-// permissionRow is a row of the table of permissions.
-type permissionRow struct {
-	Resource string           `json:"resource"` // "" for everything
-	Label    string           `json:"-"`
-	Cells    []permissionCell `json:"cells"`
-}
-
-type permissionCell struct {
-	Value   string `json:"value"` // "" where there is no such permission; so is the label
-	Label   string `json:"-"`
-	Checked bool   `json:"checked"`
 }
 
 // attributes returns the attributes in the order of the Form: the kind of a new key comes before the many
@@ -56,19 +44,19 @@ const everything = "everything"
 
 // rows returns the table of permissions: those for everything, those of each resource, and those that no
 // general permission includes. Not every cell has a permission.
-func (f *keyForm) rows() []permissionRow {
+func (f *keyForm) rows() []facts.PermissionRow {
 	resources := append([]string{""}, keys.PermissionResources...)
 	for _, permission := range keys.NamedPermissions {
 		_, resource, _ := strings.Cut(permission, "_")
 		resources = append(resources, resource)
 	}
-	rows := make([]permissionRow, len(resources))
+	rows := make([]facts.PermissionRow, len(resources))
 	for i, resource := range resources {
 		rows[i].Resource, rows[i].Label = resource, cmp.Or(resource, everything)
 		for _, verb := range keys.PermissionVerbs {
-			cell := permissionCell{Value: strings.TrimSuffix(verb+"_"+resource, "_"), Label: verb + " " + rows[i].Label}
+			cell := facts.PermissionCell{Value: strings.TrimSuffix(verb+"_"+resource, "_"), Label: verb + " " + rows[i].Label}
 			if !keys.KnownPermission(cell.Value) {
-				cell = permissionCell{}
+				cell = facts.PermissionCell{}
 			}
 			cell.Checked = slices.Contains(f.Permissions, cell.Value)
 			rows[i].Cells = append(rows[i].Cells, cell)
@@ -189,7 +177,7 @@ func (c *Console) create(v *visit) error {
 // showCreated shows a new key. rolled is the key that it replaces; nil for none.
 func (c *Console) showCreated(v *visit, key keys.Key, secret string, rolled *keys.Key) {
 	c.answer(v, http.StatusOK, page.Layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"},
-		createdView(c.addresses(v), key, secret, rolled), createdFacts{secret, key.ID})
+		createdView(c.addresses(v), key, secret, rolled), facts.Created{Secret: secret, ID: key.ID})
 }
 
 // creator returns the name to record as a new key's creator.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -25,7 +26,7 @@ func (c *Console) redisplayRoll(v *visit, status int, problem string) error {
 func (c *Console) showRollForm(v *visit, status int, f rollForm) error {
 	return c.withKey(v, func(key keys.Key) error {
 		c.answer(v, status, page.Layout{Title: "Roll key " + strconv.FormatInt(key.ID, 10), Invalid: f.Invalid()},
-			f.view(c.row(v, key), csrfToken(v.session)), factsOf(&f.Form, keys.RollTerms))
+			f.view(c.row(v, key), csrfToken(v.session)), facts.FormOf(&f.Form, keys.RollTerms))
 		return nil
 	})
 }

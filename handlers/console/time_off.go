@@ -12,6 +12,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
+	"github.com/bookside/bookside/handlers/console/api"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -19,10 +20,8 @@ const timeOffPath = bookingsPath + "/time-off"
 
 func (c *Console) addTimeOff(mux *http.ServeMux) {
 	mux.Handle("GET "+timeOffPath, c.withSession(c.listTimeOff))
-	mux.Handle("GET "+timeOffPath+"/new", c.withSession(c.showNewTimeOff))
-	mux.Handle("POST "+timeOffPath+"/new", c.withForm(c.redisplayNewTimeOff, c.createTimeOff))
-	mux.Handle("GET "+timeOffPath+"/{id}/delete", c.withSession(c.showDeleteTimeOff))
-	mux.Handle("POST "+timeOffPath+"/{id}/delete", c.withForm(c.redisplayDeleteTimeOff, c.deleteTimeOff))
+	c.addChange(mux, timeOffPath+"/new", c.showNewTimeOff, c.redisplayNewTimeOff, c.createTimeOff)
+	c.addChange(mux, timeOffPath+"/{id}/delete", c.showDeleteTimeOff, c.redisplayDeleteTimeOff, c.deleteTimeOff)
 }
 
 // shownTimeOff is how much time off the list shows.
@@ -100,9 +99,6 @@ func (c *Console) redisplayNewTimeOff(v *visit, status int, problem string) erro
 }
 
 func (c *Console) showTimeOffForm(v *visit, status int, f *timeOffForm) (err error) {
-	if v.ReadOnly {
-		return c.refuseChange(v)
-	}
 	if f.site, f.labels, err = v.named(); err != nil {
 		return err
 	}
@@ -112,17 +108,14 @@ func (c *Console) showTimeOffForm(v *visit, status int, f *timeOffForm) (err err
 
 // createTimeOff rehearses time off, or enters what was rehearsed.
 func (c *Console) createTimeOff(v *visit) error {
-	if v.ReadOnly {
-		return c.refuseChange(v)
-	}
 	f := &timeOffForm{Form: page.Submitted(v.r, "")}
 	confirmed := f.Value("confirmed") != ""
 	answer, err := v.askAsAdmin(f.ask(confirmed))
 	switch {
 	case err != nil:
 		return err
-	case answer.refused():
-		answer.refuse(&f.Form, timeOffFields...)
+	case answer.Refused():
+		answer.Refuse(&f.Form, timeOffFields...)
 		return c.showTimeOffForm(v, answer.Status, f)
 	case confirmed:
 		c.log.InfoContext(v.ctx(), "console: time off entered", "person", v.person)
@@ -136,8 +129,8 @@ func (c *Console) createTimeOff(v *visit) error {
 }
 
 // ask returns the operation, or its rehearsal.
-func (f *timeOffForm) ask(confirmed bool) apiRequest {
-	ask := apiRequest{Method: http.MethodPost, Target: "/time-off", Body: map[string]any{"dry_run": !confirmed}}
+func (f *timeOffForm) ask(confirmed bool) api.Request {
+	ask := api.Request{Method: http.MethodPost, Target: "/time-off", Body: map[string]any{"dry_run": !confirmed}}
 	if confirmed {
 		ask.Nonce = f.Value("nonce")
 	}
@@ -152,12 +145,12 @@ func (f *timeOffForm) ask(confirmed bool) apiRequest {
 	return ask
 }
 
-func (f *timeOffForm) rehearsed(v *visit, answer *apiAnswer) error {
+func (f *timeOffForm) rehearsed(v *visit, answer *api.Answer) error {
 	var off struct {
 		Data       timeOffFacts `json:"data"`
 		BookingIDs []int64      `json:"booking_ids"`
 	}
-	if err := answer.read(&off); err != nil {
+	if err := answer.Read(&off); err != nil {
 		return err
 	}
 	f.possible, f.warnings = &off.Data, answer.Warnings
@@ -178,14 +171,11 @@ type timeOffEnd struct {
 
 // withTimeOff serves the time off of the path.
 func (c *Console) withTimeOff(v *visit, serve func(*timeOffEnd) error) error {
-	if v.ReadOnly {
-		return c.refuseChange(v)
-	}
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	if err != nil {
 		return c.noTimeOff(v)
 	}
-	read, err := v.askAsAdmin(apiRequest{Method: http.MethodGet, Target: timeOffTarget(id)})
+	read, err := v.askAsAdmin(api.Request{Method: http.MethodGet, Target: timeOffTarget(id)})
 	if err != nil {
 		return err
 	}
@@ -230,22 +220,19 @@ func (c *Console) showTimeOffEnd(v *visit, status int, e *timeOffEnd) error {
 }
 
 func (c *Console) deleteTimeOff(v *visit) error {
-	if v.ReadOnly {
-		return c.refuseChange(v)
-	}
 	f := page.Submitted(v.r, "")
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	if err != nil {
 		return c.noTimeOff(v)
 	}
-	answer, err := v.askAsAdmin(apiRequest{Method: http.MethodDelete, Target: timeOffTarget(id), Tag: f.Value("tag"), Nonce: f.Value("nonce")})
+	answer, err := v.askAsAdmin(api.Request{Method: http.MethodDelete, Target: timeOffTarget(id), Tag: f.Value("tag"), Nonce: f.Value("nonce")})
 	switch {
 	case err != nil:
 		return err
-	case answer.stale():
+	case answer.Stale():
 		return c.redisplayDeleteTimeOff(v, answer.Status, "Somebody has changed this time off in the meantime. Nothing was deleted: look at it again.")
-	case answer.refused():
-		return c.redisplayDeleteTimeOff(v, answer.Status, sentence(answer.Error.Message))
+	case answer.Refused():
+		return c.redisplayDeleteTimeOff(v, answer.Status, api.Sentence(answer.Error.Message))
 	}
 	c.log.InfoContext(v.ctx(), "console: time off ended", "time_off_id", id, "person", v.person)
 	http.Redirect(v.w, v.r, timeOffPath+"?done=ended", http.StatusSeeOther)

@@ -8,6 +8,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -80,7 +81,7 @@ func (f *keyForm) permissions(label, hint string) g.Node {
 				h.Th(h.Scope("col"), page.ScreenReaderText("Resource")),
 				g.Map(keys.PermissionVerbs, func(verb string) g.Node { return h.Th(h.Scope("col"), g.Text(verb)) }),
 			)),
-			h.TBody(g.Map(f.rows(), permissionRow.view)),
+			h.TBody(g.Map(f.rows(), permissionRow)),
 		),
 	)
 }
@@ -93,12 +94,12 @@ func (f *keyForm) preset(name, label, hint string) g.Node {
 	)
 }
 
-func (r permissionRow) view() g.Node {
-	return h.Tr(h.Th(h.Scope("row"), g.Text(r.Label)), g.Map(r.Cells, permissionCell.view))
+func permissionRow(r facts.PermissionRow) g.Node {
+	return h.Tr(h.Th(h.Scope("row"), g.Text(r.Label)), g.Map(r.Cells, permissionCell))
 }
 
-// view gives the first box the id that the error summary links to.
-func (c permissionCell) view() g.Node {
+// permissionCell gives the first box the id that the error summary links to.
+func permissionCell(c facts.PermissionCell) g.Node {
 	if c.Value == "" {
 		return h.Td()
 	}

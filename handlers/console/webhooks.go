@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -87,7 +88,7 @@ func (c *Console) listWebhooks(v *visit) error {
 		return err
 	}
 	limited := func(hook webhooks.Hook) bool { return !hook.Filter.Scope().Unlimited() }
-	c.answer(v, http.StatusOK, page.Layout{Title: "Webhooks"}, webhooksView(all), webhookListFactsOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
+	c.answer(v, http.StatusOK, page.Layout{Title: "Webhooks"}, webhooksView(all), facts.WebhooksOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
 	return nil
 }
 
@@ -121,7 +122,7 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 	}
 	labels := c.labels(v, !hook.Filter.Scope().Unlimited())
 	c.answer(v, status, page.Layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, labels, deliveries, tries, csrfToken(v.session), rand.Text(), problem),
-		webhookLogFactsOf(hook, labels, deliveries, tries))
+		facts.WebhookLogOf(hook, labels, deliveries, tries))
 	return nil
 }
 

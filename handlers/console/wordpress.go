@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/signed"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -149,7 +150,7 @@ func (c *Console) admit(v *visit, body []byte) (admitted bool, err error) {
 }
 
 func (v *visit) refuse(status int, message string) error {
-	v.send(status, messageFacts{message})
+	v.send(status, facts.Message{Message: message})
 	return nil
 }
 

@@ -1,0 +1,145 @@
+// Package api is how the console asks the API, within the process: what an administrator does is an operation of the API,
+// with its rules and its entry in the journal. It imports adapter/domain, adapter/keys and the forms of handlers/console/page,
+// beside whose fields it puts what the API refuses.
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/handlers/console/page"
+)
+
+// Request is what the console asks of the API. Target begins after the base path.
+type Request struct {
+	Method, Target string
+	Body           map[string]any // nil for none
+	Tag            string         // of the record that is to be changed, as it was seen; "" for none
+	Nonce          string         // of the form, which is to act once; "" for a rehearsal
+}
+
+// Answer is a response of the API.
+type Answer struct {
+	Status   int
+	Tag      string // of the record that was read
+	Warnings []string
+	body     []byte
+	refusal
+}
+
+// refusal is the error of a response.
+type refusal struct {
+	Error struct {
+		Code    domain.Code     `json:"code"`
+		Message string          `json:"message"`
+		Details json.RawMessage `json:"details"`
+	} `json:"error"`
+}
+
+// Refused reports whether the API did not do what was asked.
+func (a *Answer) Refused() bool { return a.Status >= http.StatusBadRequest }
+
+// Stale reports whether somebody has changed the record since it was seen.
+func (a *Answer) Stale() bool { return a.Error.Code == domain.CodePreconditionFailed }
+
+// Read decodes the body of a response without an error.
+func (a *Answer) Read(into any) error {
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return fmt.Errorf("read the API's response: %w", err)
+	}
+	return nil
+}
+
+// Caller sends requests to the API.
+type Caller struct {
+	// Send sends a request for a WordPress user or an administrator, see handlers.AskFor.
+	Send func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
+	Base string // the base path of the API
+}
+
+// AsAdmin sends a request with the rights of an administrator, in the name of a person; "" for an unknown one.
+func (c Caller) AsAdmin(ctx context.Context, person string, ask Request) (*Answer, error) {
+	admin := keys.Key{Kind: keys.Admin, Name: person, Permissions: []string{"read", "write", "delete"}}
+	for {
+		answer, err := c.As(ctx, admin, ask)
+		if err != nil || answer.Error.Code != domain.CodeInProgress {
+			return answer, err
+		}
+		// The form was sent twice: the second time waits for what the first one does.
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// As sends a request for somebody without a key. A response that is a failure of the API is an error.
+func (c Caller) As(ctx context.Context, user keys.Key, ask Request) (*Answer, error) {
+	var content []byte
+	if ask.Body != nil {
+		var err error
+		if content, err = json.Marshal(ask.Body); err != nil {
+			return nil, fmt.Errorf("ask the API: %w", err)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, ask.Method, c.Base+ask.Target, bytes.NewReader(content))
+	if err != nil {
+		return nil, fmt.Errorf("ask the API: %w", err)
+	}
+	for name, value := range map[string]string{"If-Match": ask.Tag, "Idempotency-Key": ask.Nonce} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	if content != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	status, header, body := c.Send(user, r)
+	answer := &Answer{Status: status, Tag: header.Get("ETag"), body: body}
+	for _, warning := range header.Values("Warning") {
+		if _, text, found := strings.Cut(warning, " bookside "); found {
+			if text, err = strconv.Unquote(text); err == nil {
+				answer.Warnings = append(answer.Warnings, text)
+			}
+		}
+	}
+	if answer.Refused() {
+		if err := answer.Read(&answer.refusal); err != nil {
+			return nil, err
+		}
+	}
+	if status >= http.StatusInternalServerError {
+		return nil, fmt.Errorf("%s %s: status %d, %s", ask.Method, ask.Target, status, answer.Error.Message)
+	}
+	return answer, nil
+}
+
+// Refuse puts what the API refused beside the fields of the form, and the rest above it.
+func (a *Answer) Refuse(f *page.Form, fields ...string) {
+	var problems map[string]string
+	if json.Unmarshal(a.Error.Details, &problems) != nil || len(problems) == 0 {
+		f.Problem = Sentence(a.Error.Message)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		if slices.Contains(fields, name) {
+			f.AddError(name, strings.TrimSuffix(problems[name], "."))
+		} else {
+			f.Problem = strings.TrimSpace(f.Problem + " " + Sentence(problems[name]))
+		}
+	}
+}
+
+// Sentence ends a text of the API with a full stop.
+func Sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
