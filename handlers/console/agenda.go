@@ -1,12 +1,10 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
@@ -15,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 const (
@@ -148,7 +147,7 @@ func (p *agendaPage) column(site *session.Session, of slots.Choice, day availabi
 	column := page.Column{Title: of.Name, Path: other.path(), Today: day == p.today}
 	if p.Week {
 		other.ID = 0
-		column.Title, column.Path = shortDay(day), other.path()
+		column.Title, column.Path = words.ShortDay(day), other.path()
 	}
 	from, _ := p.days()
 	for _, open := range table.Hours[of.ID][day-from].Open {
@@ -197,26 +196,3 @@ func (p *agendaPage) column(site *session.Session, of slots.Choice, day availabi
 func minutesOn(day availability.Day, start, end availability.Moment) page.Span {
 	return page.Span{From: int(start.Day-day)*page.DayMinutes + int(start.Minutes), To: int(end.Day-day)*page.DayMinutes + int(end.Minutes)}
 }
-
-// timeOffText says what time off is for, and why.
-func timeOffText(t timeoff.TimeOff) string {
-	text := "Time off"
-	switch {
-	case t.Service != 0:
-		text += fmt.Sprintf(" of service %d", t.Service)
-	case t.Agent == 0 && t.Location == 0:
-		text = "Closed"
-	}
-	if t.Note != "" {
-		text += ": " + t.Note
-	}
-	return text
-}
-
-func dayTime(day availability.Day) time.Time {
-	year, month, number := day.Date()
-	return time.Date(year, month, number, 0, 0, 0, 0, time.UTC)
-}
-
-func longDay(day availability.Day) string  { return dayTime(day).Format("Monday, 2 January 2006") }
-func shortDay(day availability.Day) string { return dayTime(day).Format("Mon 2 Jan") }

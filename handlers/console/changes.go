@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -67,7 +68,7 @@ func changeRow(e journal.Entry, names map[int64]string) g.Node {
 	return page.Row(
 		g.Group{h.Span(h.Class("name"), name), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
 		page.Cell("Who", originView(e, names), g.If(e.RequestID != "", g.Group{g.Text(", "), h.A(h.Href(requestsOf("request", e.RequestID)), g.Text("request"), page.ScreenReaderText(fmt.Sprintf(" of change %d", e.Number)))})),
-		page.Cell("Details", g.Text(changeDetails(e.Booking))),
+		page.Cell("Details", g.Text(words.Change(e.Booking))),
 		page.Cell("Time", page.NewUTC(domain.Timestamp(e.At.Format(time.DateTime))).View("")),
 	)
 }
@@ -88,31 +89,4 @@ func originView(e journal.Entry, names map[int64]string) g.Node {
 	default:
 		return g.Text("not known")
 	}
-}
-
-// changeDetails is "" for records other than bookings.
-func changeDetails(b *journal.BookingFacts) string {
-	if b == nil {
-		return ""
-	}
-	text := b.NewStatus
-	switch {
-	case b.NewStatus == "":
-		text = "was " + b.OldStatus
-	case b.OldStatus != "" && b.OldStatus != b.NewStatus:
-		text = b.OldStatus + " → " + b.NewStatus
-	}
-	text = fmt.Sprintf("%s, agent %d, service %d, location %d", text, b.AgentID, b.ServiceID, b.LocationID)
-	if b.Before == nil {
-		return text
-	}
-	for _, moved := range []struct {
-		noun     string
-		old, now int64
-	}{{"agent", b.Before.AgentID, b.AgentID}, {"service", b.Before.ServiceID, b.ServiceID}, {"location", b.Before.LocationID, b.LocationID}, {"customer", b.Before.CustomerID, b.CustomerID}} {
-		if moved.old != moved.now {
-			text += fmt.Sprintf(", from %s %d", moved.noun, moved.old)
-		}
-	}
-	return text
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -131,6 +132,6 @@ func (c *Console) showRequest(v *visit) error {
 			return err
 		}
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: requestTitle(e)}, requestView(e, names, changes))
+	c.show(v, http.StatusOK, page.Layout{Title: words.Request(e)}, requestView(e, names, changes))
 	return nil
 }

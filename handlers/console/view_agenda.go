@@ -16,14 +16,15 @@ import (
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 func (p *agendaPage) title() string {
 	from, _ := p.days()
 	if p.Week {
-		return "Week of " + longDay(from)
+		return "Week of " + words.LongDay(from)
 	}
-	return longDay(p.Day)
+	return words.LongDay(p.Day)
 }
 
 func (p *agendaPage) view() g.Node {
@@ -142,10 +143,10 @@ func taken(text string) func(page.Span) g.Node {
 // timeOff is the content of time off, which leads to its end.
 func (p *agendaPage) timeOff(t timeoff.TimeOff) func(page.Span) g.Node {
 	if p.readOnly {
-		return taken(timeOffText(t))
+		return taken(words.TimeOff(t))
 	}
 	return func(hours page.Span) g.Node {
-		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), g.Text(timeOffText(t)))}
+		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), g.Text(words.TimeOff(t)))}
 	}
 }
 
@@ -159,13 +160,13 @@ func (p *agendaPage) newTimeOffPath() string {
 }
 
 func (p *agendaPage) booking(site *session.Session, b records.Booking, overlaps bool) page.Item {
-	item := page.Item{Kind: "booking", Classes: statusClass(b.Status)}
-	about := serviceName(b)
+	item := page.Item{Kind: "booking", Classes: words.StatusClass(b.Status)}
+	about := words.Service(b)
 	if p.Of == domain.LocationResource {
 		about += " with " + b.Agent.FullName
 	}
 	if b.Status != "approved" {
-		about += ", " + statusText(b.Status)
+		about += ", " + words.Status(b.Status)
 	}
 	if overlaps {
 		item.Classes += " overlaps"
@@ -173,9 +174,9 @@ func (p *agendaPage) booking(site *session.Session, b records.Booking, overlaps 
 	}
 	begins, _ := records.Start(site, b)
 	item.Content = func(hours page.Span) g.Node {
-		return h.A(h.Href(bookingPath(b.ID)), h.Title(hours.String()+" "+customerName(b)+", "+about),
+		return h.A(h.Href(bookingPath(b.ID)), h.Title(hours.String()+" "+words.Customer(b)+", "+about),
 			h.Time(h.Class("when"), h.DateTime(begins.UTC().Format(time.RFC3339)), h.Title(begins.UTC().Format("15:04")+" UTC"), g.Text(hours.String())), g.Text(" "),
-			h.Strong(g.Text(customerName(b))), g.Text(" "), h.Span(g.Text(about)),
+			h.Strong(g.Text(words.Customer(b))), g.Text(" "), h.Span(g.Text(about)),
 		)
 	}
 	return item

@@ -17,6 +17,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 func (p *bookingPage) title() string { return "Booking " + strconv.FormatInt(p.ID, 10) }
@@ -41,10 +42,10 @@ func (p *bookingPage) view() g.Node {
 
 func (p *bookingPage) appointment() []page.Fact {
 	facts := []page.Fact{
-		{Name: "Status", Content: statusView(p.Status)},
-		{Name: "Time", Content: bookingTime(p.site, p.Booking)},
+		{Name: "Status", Content: words.StatusView(p.Status)},
+		{Name: "Time", Content: words.BookingTime(p.site, p.Booking)},
 		page.TextFact("Duration", page.Count(int(records.Length(p.site, p.Booking)), "minute", "minutes")),
-		page.TextFact("Service", serviceName(p.Booking)),
+		page.TextFact("Service", words.Service(p.Booking)),
 		page.TextFact("Agent", p.Agent.FullName),
 		page.TextFact("Location", p.Location.Name),
 	}
@@ -59,7 +60,7 @@ func (p *bookingPage) appointment() []page.Fact {
 	}
 	if day, ok := availability.ParseDay(string(p.StartDate)); ok {
 		agenda := agendaChoice{Day: day, Of: domain.AgentResource}
-		facts = append(facts, page.Fact{Name: "Agenda", Content: h.A(h.Href(agenda.path()), g.Text(longDay(day)))})
+		facts = append(facts, page.Fact{Name: "Agenda", Content: h.A(h.Href(agenda.path()), g.Text(words.LongDay(day)))})
 		moved := freeTimesQuestion{Day: day, Service: p.ServiceID(), Agent: p.Agent.ID, Location: p.LocationID(), Booking: p.ID}
 		facts = append(facts, page.Fact{Name: "Free times", Content: h.A(h.Href(moved.path()), g.Text("why another time is not free"))})
 	}
@@ -73,7 +74,7 @@ func (p *bookingPage) appointment() []page.Fact {
 func (p *bookingPage) customer() []page.Fact {
 	all := bookingListPath + "?when=all&customer=" + strconv.FormatInt(p.Customer.ID, 10)
 	return []page.Fact{
-		page.TextFact("Name", customerName(p.Booking)),
+		page.TextFact("Name", words.Customer(p.Booking)),
 		page.TextFact("E-mail", p.Customer.Email),
 		page.TextFact("Phone", p.Customer.Phone),
 		{Name: "Bookings", Content: h.A(h.Href(all), g.Text("all of this customer"))},
@@ -87,8 +88,8 @@ func (p *bookingPage) order() []page.Fact {
 	}
 	facts := []page.Fact{
 		page.TextFact("Order", fmt.Sprintf("%d, %s", o.ID, o.ConfirmationCode)),
-		page.TextFact("Status", statusText(o.Status)),
-		page.TextFact("Payment", statusText(o.DisplayPaymentStatus)),
+		page.TextFact("Status", words.Status(o.Status)),
+		page.TextFact("Payment", words.Status(o.DisplayPaymentStatus)),
 		page.TextFact("This booking", p.Price.StringFixed(2)),
 		page.TextFact("Total", o.Total.StringFixed(2)),
 	}
@@ -97,7 +98,7 @@ func (p *bookingPage) order() []page.Fact {
 	}
 	for _, payment := range p.Payments {
 		facts = append(facts, page.TextFact("Transaction "+strconv.FormatInt(payment.ID, 10),
-			fmt.Sprintf("%s, %s, %s (%s)", payment.DisplayAmount().StringFixed(2), statusText(payment.Kind), statusText(payment.Status), statusText(payment.PaymentMethod))))
+			fmt.Sprintf("%s, %s, %s (%s)", payment.DisplayAmount().StringFixed(2), words.Status(payment.Kind), words.Status(payment.Status), words.Status(payment.PaymentMethod))))
 	}
 	if o.CustomerComment != nil {
 		facts = append(facts, page.TextFact("Comment", *o.CustomerComment))
@@ -109,7 +110,7 @@ func (p *bookingPage) details() []page.Fact {
 	facts := []page.Fact{{Name: "Code", Content: h.Code(g.Text(p.Code))}}
 	facts = append(facts, p.stamp("Made", p.CreatedAt), p.stamp("Changed", p.UpdatedAt))
 	for _, key := range slices.Sorted(maps.Keys(p.Reasons)) {
-		facts = append(facts, page.TextFact(domain.Capitalize(statusText(key)), p.Reasons[key]))
+		facts = append(facts, page.TextFact(domain.Capitalize(words.Status(key)), p.Reasons[key]))
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Meta)) {
 		facts = append(facts, page.TextFact(key, p.Meta[key]))
@@ -142,7 +143,7 @@ func (p *bookingPage) history() g.Node {
 		return page.Row(
 			g.Group{h.Span(h.Class("name"), g.Text(name)), h.Span(h.Class("hint"), g.Text("change "+strconv.FormatInt(e.Number, 10)))},
 			page.Cell("Who", originView(e, p.keyNames)),
-			page.Cell("Details", g.Text(changeDetails(e.Booking))),
+			page.Cell("Details", g.Text(words.Change(e.Booking))),
 			page.Cell("Time", p.at(e.At)),
 		)
 	}))

@@ -7,8 +7,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 // doneText says what was just done; "" for nothing.
@@ -35,7 +35,7 @@ func (f *actionForm) view(csrf string) g.Node {
 	return g.Group{
 		bookingViews("", f.booking.site.Zone),
 		f.Summary(),
-		h.Div(h.Class("facts"), page.Facts("Appointment", append(f.booking.appointment(), page.TextFact("Customer", customerName(f.booking.Booking)))), f.outcome(), f.obstacle(csrf)),
+		h.Div(h.Class("facts"), page.Facts("Appointment", append(f.booking.appointment(), page.TextFact("Customer", words.Customer(f.booking.Booking)))), f.outcome(), f.obstacle(csrf)),
 		h.Form(h.Method("post"), h.Action(f.path(f.booking.ID)),
 			page.Hidden("csrf", csrf), page.Hidden("nonce", f.Nonce), page.Hidden("tag", f.tag),
 			f.inputs(),
@@ -89,8 +89,8 @@ func (f *actionForm) outcome() g.Node {
 	if b.StartTime != nil {
 		before = page.Clock(int(*b.StartTime))
 	}
-	changed("Status", statusText(b.Status), statusText(then.Status))
-	changed("Day", dateText(string(b.StartDate)), dateText(then.StartDate))
+	changed("Status", words.Status(b.Status), words.Status(then.Status))
+	changed("Day", words.Date(string(b.StartDate)), words.Date(then.StartDate))
 	changed("Start", before, then.StartTime)
 	changed("Agent", b.Agent.FullName, then.Agent.Name)
 	changed("Location", b.Location.Name, then.Location.Name)
@@ -109,14 +109,6 @@ func (f *actionForm) outcome() g.Node {
 		page.TextFact("Reason", reason), page.TextFact("Messages", messages), page.TextFact("Warning", strings.Join(f.warnings, ". ")))))
 }
 
-func dateText(date string) string {
-	day, ok := availability.ParseDay(date)
-	if !ok {
-		return date
-	}
-	return longDay(day)
-}
-
 // obstacle shows what takes a time, and which are free instead.
 func (f *actionForm) obstacle(csrf string) g.Node {
 	if f.conflict == nil {
@@ -124,7 +116,7 @@ func (f *actionForm) obstacle(csrf string) g.Node {
 	}
 	var facts []page.Fact
 	if with := f.conflict.with; with != nil {
-		facts = append(facts, page.Fact{Name: "Taken by", Content: h.A(h.Href(bookingPath(with.ID)), g.Text(customerName(*with)), g.Text(", "), bookingTime(f.booking.site, *with))})
+		facts = append(facts, page.Fact{Name: "Taken by", Content: h.A(h.Href(bookingPath(with.ID)), g.Text(words.Customer(*with)), g.Text(", "), words.BookingTime(f.booking.site, *with))})
 	}
 	if f.Moves {
 		// Each time sends the form again, with this start.

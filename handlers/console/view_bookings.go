@@ -3,7 +3,6 @@ package console
 import (
 	"maps"
 	"strconv"
-	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -12,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 func bookingPath(id int64) string { return bookingsPath + "/" + strconv.FormatInt(id, 10) }
@@ -45,7 +45,7 @@ func (l *bookingList) path(name, value string) string {
 func (l *bookingList) form() g.Node {
 	var statuses []page.Choice
 	for _, status := range l.statuses {
-		statuses = append(statuses, page.Choice{Value: status, Text: statusText(status)})
+		statuses = append(statuses, page.Choice{Value: status, Text: words.Status(status)})
 	}
 	choices := func(name, label string, resource domain.Resource) g.Node {
 		var all []page.Choice
@@ -91,60 +91,10 @@ func (l *bookingList) pages() g.Node {
 
 func bookingRow(s *session.Session, b records.Booking) g.Node {
 	return page.Row(
-		g.Group{h.A(h.Class("name"), h.Href(bookingPath(b.ID)), g.Text(customerName(b))), h.Span(h.Class("hint"), h.Code(g.Text(b.Code)))},
-		page.Cell("Time", bookingTime(s, b)),
-		page.Cell("Service", g.Text(serviceName(b))),
+		g.Group{h.A(h.Class("name"), h.Href(bookingPath(b.ID)), g.Text(words.Customer(b))), h.Span(h.Class("hint"), h.Code(g.Text(b.Code)))},
+		page.Cell("Time", words.BookingTime(s, b)),
+		page.Cell("Service", g.Text(words.Service(b))),
 		page.Cell("Agent", g.Group{g.Text(b.Agent.FullName), g.If(b.Location.Name != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(b.Location.Name))})}),
-		page.Cell("Status", statusView(b.Status)),
+		page.Cell("Status", words.StatusView(b.Status)),
 	)
-}
-
-// bookingTime shows when a booking takes place, with UTC in a tooltip.
-func bookingTime(s *session.Session, b records.Booking) g.Node {
-	begins, ok := records.Start(s, b)
-	if !ok {
-		return g.Text("unknown")
-	}
-	text := begins.Format("Mon 2 Jan 2006, 15:04")
-	if ends, ok := records.End(s, b); ok {
-		text += "–" + ends.Format("15:04")
-	}
-	return page.Time(begins, text)
-}
-
-// customerName is the name of a booking's customer, or what else is known of them.
-func customerName(b records.Booking) string {
-	name := strings.TrimSpace(b.Customer.FirstName + " " + b.Customer.LastName)
-	switch {
-	case name != "":
-		return name
-	case b.Customer.Email != "":
-		return b.Customer.Email
-	default:
-		return "Customer " + strconv.FormatInt(b.Customer.ID, 10)
-	}
-}
-
-func serviceName(b records.Booking) string {
-	if b.Service == nil {
-		return "a deleted service"
-	}
-	return b.Service.Name
-}
-
-// statusText is a status in words.
-func statusText(status string) string { return strings.ReplaceAll(status, "_", " ") }
-
-// statusClass is the class of a status, which has its colour.
-func statusClass(status string) string {
-	switch status {
-	case records.StatusApproved, records.StatusPending, records.StatusCancelled:
-		return status
-	default:
-		return "past"
-	}
-}
-
-func statusView(status string) g.Node {
-	return h.Span(h.Class("status "+statusClass(status)), g.Text(statusText(status)))
 }

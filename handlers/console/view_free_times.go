@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 func (p *freeTimesPage) view() g.Node {
@@ -69,7 +70,7 @@ func (p *freeTimesPage) agenda() string {
 }
 
 func (p *freeTimesPage) result() g.Node {
-	day := longDay(p.Day)
+	day := words.LongDay(p.Day)
 	if missing := p.answer.Data.Explain.Missing; missing != "" {
 		return h.Div(h.Class("warning"),
 			h.P(g.Text("Nothing can be booked on "+day+". "+p.answer.Data.Explain.Message)),
@@ -109,7 +110,7 @@ func (p *freeTimesPage) cause(s start) g.Node {
 		if !known {
 			return h.A(h.Href(bookingPath(s.Booking)), g.Text(text))
 		}
-		return g.Group{h.A(h.Href(bookingPath(s.Booking)), g.Text(customerName(b))), h.Br(), h.Span(h.Class("hint"), bookingTime(p.site, b), g.Text(", "+text))}
+		return g.Group{h.A(h.Href(bookingPath(s.Booking)), g.Text(words.Customer(b))), h.Br(), h.Span(h.Class("hint"), words.BookingTime(p.site, b), g.Text(", "+text))}
 	}
 	switch s.Reason {
 	case availability.Free, availability.Past, availability.OutsideWindow:

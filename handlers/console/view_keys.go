@@ -2,8 +2,6 @@ package console
 
 import (
 	"fmt"
-	"net/netip"
-	"regexp"
 	"strconv"
 
 	g "maragu.dev/gomponents"
@@ -12,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 // keyList has the keys that match a search.
@@ -119,21 +118,9 @@ func (r keyRow) networks() g.Node {
 	}
 	var lines g.Group
 	for i, network := range r.Networks {
-		lines = append(lines, g.If(i > 0, h.Br()), networkView(network))
+		lines = append(lines, g.If(i > 0, h.Br()), words.Network(network))
 	}
 	return lines
-}
-
-// networkPart is a part of a network with the colons behind it.
-var networkPart = regexp.MustCompile(`[^:]*:+|[^:]+`)
-
-// networkView shows a network that can only wrap between its parts.
-func networkView(network netip.Prefix) g.Node {
-	var parts g.Group
-	for i, part := range networkPart.FindAllString(keys.FormatNetwork(network), -1) {
-		parts = append(parts, g.If(i > 0, h.Wbr()), g.Text(part))
-	}
-	return h.Code(h.Class("network"), parts)
 }
 
 func (r keyRow) limits() g.Node {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -15,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 func requestPath(id int64) string { return requestsPath + "/" + strconv.FormatInt(id, 10) }
@@ -22,18 +22,6 @@ func requestPath(id int64) string { return requestsPath + "/" + strconv.FormatIn
 // requestsOf returns the address of the list with one filter.
 func requestsOf(filter, value string) string {
 	return requestsPath + "?" + url.Values{filter: {value}}.Encode()
-}
-
-// requestTitle returns the method and the path of a request.
-func requestTitle(e requestlog.Entry) string {
-	title := e.Method + " " + e.Path()
-	if e.Route == requestlog.NoRoute {
-		title = e.Method + ", no route"
-	}
-	if e.Tool != "" {
-		title += " " + e.Tool
-	}
-	return title
 }
 
 func (l requestList) view() g.Node {
@@ -93,21 +81,13 @@ func (l requestList) form() g.Node {
 
 func (l requestList) row(e requestlog.Entry) g.Node {
 	return page.Row(
-		h.A(h.Class("name"), h.Href(requestPath(e.ID)), g.Text(requestTitle(e))),
+		h.A(h.Class("name"), h.Href(requestPath(e.ID)), g.Text(words.Request(e))),
 		page.Cell("Key", callerView(e, l.Keys)),
-		page.Cell("Status", requestStatusView(e)),
-		page.Cell("Duration", g.Text(durationText(e.Took))),
+		page.Cell("Status", words.RequestStatus(e)),
+		page.Cell("Duration", g.Text(words.Duration(e.Took))),
 		page.Cell("Statements", g.Text(strconv.FormatInt(e.Statements, 10))),
-		page.Cell("Time", requestTime(e).View("")),
+		page.Cell("Time", words.RequestTime(e).View("")),
 	)
-}
-
-func requestTime(e requestlog.Entry) page.UTC {
-	return page.UTC{Machine: e.At.Format("2006-01-02T15:04:05.000Z"), Text: e.At.Format(time.DateTime)}
-}
-
-func durationText(d time.Duration) string {
-	return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', 1, 64) + " ms"
 }
 
 // callerView says who sent a request.
@@ -137,24 +117,13 @@ func keyLink(id int64, names map[int64]string) g.Node {
 	return h.A(h.Class("word"), h.Href(keyPath(id)), g.Text(name))
 }
 
-func requestStatusView(e requestlog.Entry) g.Node {
-	class := "status active"
-	switch {
-	case e.Status >= 500:
-		class = "status failed"
-	case e.Status >= 400:
-		class = "status waiting"
-	}
-	return g.Group{h.Span(h.Class(class), g.Text(strconv.Itoa(e.Status))), g.If(e.Code != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(e.Code))})}
-}
-
 // requestView shows a request with everything that is known about it.
 func requestView(e requestlog.Entry, names map[int64]string, changes []journal.Entry) g.Node {
 	facts := []page.Fact{
-		{Name: "Status", Content: requestStatusView(e)},
+		{Name: "Status", Content: words.RequestStatus(e)},
 		{Name: "Key", Content: callerView(e, names)},
-		{Name: "Time (UTC)", Content: requestTime(e).View("")},
-		page.TextFact("Duration", durationText(e.Took)),
+		{Name: "Time (UTC)", Content: words.RequestTime(e).View("")},
+		page.TextFact("Duration", words.Duration(e.Took)),
 		page.TextFact("Statements", strconv.FormatInt(e.Statements, 10)),
 		{Name: "Request id", Content: h.Code(g.Text(e.RequestID))},
 		page.TextFact("Route", e.Route),
@@ -171,7 +140,7 @@ func requestView(e requestlog.Entry, names map[int64]string, changes []journal.E
 		}))}),
 		g.If(len(changes) > 0, g.Group{h.H2(g.Text("What it changed")), page.Table([]string{"Change", "Number", "Details"}, g.Map(changes, requestChangeRow))}),
 		h.P(h.Class("hint"), g.Text("Texts in the query are masked. Parameters that nothing reads are ignored.")),
-		g.If(e.RecordID > 0, h.P(h.A(h.Href(requestsOf("record", recordOf(e))), g.Text("All requests about "+recordOf(e))))),
+		g.If(e.RecordID > 0, h.P(h.A(h.Href(requestsOf("record", words.RequestRecord(e))), g.Text("All requests about "+words.RequestRecord(e))))),
 		h.P(h.A(h.Href(requestsPath), g.Text("All requests"))),
 	}
 }
@@ -180,11 +149,5 @@ func requestChangeRow(e journal.Entry) g.Node {
 	record := fmt.Sprintf("%s/%d", e.Resource, e.ID)
 	return page.Row(g.Group{h.A(h.Class("name"), h.Href(requestsOf("record", record)), g.Text(record)), g.Text(" " + string(e.Kind))},
 		page.Cell("Number", g.Text(strconv.FormatInt(e.Number, 10))),
-		page.Cell("Details", g.Text(changeDetails(e.Booking))))
-}
-
-// recordOf returns the record that a request names in its path, such as bookings/17.
-func recordOf(e requestlog.Entry) string {
-	resource, _, _ := strings.Cut(strings.TrimPrefix(e.Route, "/"), "/")
-	return resource + "/" + strconv.FormatInt(e.RecordID, 10)
+		page.Cell("Details", g.Text(words.Change(e.Booking))))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 func endTimeOffPath(id int64) string {
@@ -38,57 +39,23 @@ func (l *timeOffList) view() g.Node {
 }
 
 func (l *timeOffList) row(t timeoff.TimeOff) g.Node {
-	when := timeOffSpan(t)
+	when := words.TimeOffSpan(t)
 	return page.Row(h.Span(h.Class("name"), g.Text(when)),
-		page.Cell("For", g.Text(concerned(t.Scope, l.labels))),
+		page.Cell("For", g.Text(words.Concerned(t.Scope, l.labels))),
 		page.Cell("Note", g.Text(t.Note)),
 		h.Td(h.Role("cell"), h.Class("actions"), g.If(!l.readOnly, page.Button(endTimeOffPath(t.ID), g.Text("End"), page.ScreenReaderText(" the time off of "+when)))),
 	)
 }
 
-// timeOffSpan says when time off is.
-func timeOffSpan(t timeoff.TimeOff) string {
-	text := longDay(t.From)
-	if t.To != t.From {
-		text += " to " + longDay(t.To)
-	}
-	if t.Hours != nil {
-		text += ", " + page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}.String()
-	}
-	return text
-}
-
 func (t timeOffFacts) span() string {
-	text := dateText(t.Date)
+	text := words.Date(t.Date)
 	if t.DateTo != t.Date {
-		text += " to " + dateText(t.DateTo)
+		text += " to " + words.Date(t.DateTo)
 	}
 	if t.StartTime != "" {
 		text += ", " + t.StartTime + "–" + t.EndTime
 	}
 	return text
-}
-
-// concerned names whom time off is for.
-func concerned(scope availability.Scope, labels slots.Labels) string {
-	var parts []string
-	for _, part := range []struct {
-		resource domain.Resource
-		id       int64
-	}{{domain.AgentResource, scope.Agent}, {domain.ServiceResource, scope.Service}, {domain.LocationResource, scope.Location}} {
-		if part.id == 0 {
-			continue
-		}
-		name := string(part.resource) + " " + strconv.FormatInt(part.id, 10)
-		if c, known := labels[part.resource][part.id]; known {
-			name = c.Name
-		}
-		parts = append(parts, name)
-	}
-	if len(parts) == 0 {
-		return "the whole site"
-	}
-	return strings.Join(parts, ", ")
 }
 
 func (f *timeOffForm) view(csrf string) g.Node {
@@ -152,7 +119,7 @@ func (f *timeOffForm) outcome() g.Node {
 	return g.Group{
 		h.Div(h.Class("facts"), page.TakesFocus(), page.Facts("What would change", []page.Fact{
 			page.TextFact("Closed", f.possible.span()),
-			page.TextFact("For", concerned(availability.Scope{Agent: f.possible.AgentID, Service: f.possible.ServiceID, Location: f.possible.LocationID}, f.labels)),
+			page.TextFact("For", words.Concerned(availability.Scope{Agent: f.possible.AgentID, Service: f.possible.ServiceID, Location: f.possible.LocationID}, f.labels)),
 			page.TextFact("Note", f.possible.Note),
 			page.TextFact("Warning", strings.Join(f.warnings, ". ")),
 		})),
@@ -163,7 +130,7 @@ func (f *timeOffForm) outcome() g.Node {
 func (e *timeOffEnd) view(csrf string) g.Node {
 	return g.Group{
 		page.Alert(e.Problem),
-		h.P(g.Text("The time can be booked again: "), h.Strong(g.Text(timeOffSpan(e.TimeOff))), g.Text(", "+concerned(e.Scope, e.labels)+". "+e.Note)),
+		h.P(g.Text("The time can be booked again: "), h.Strong(g.Text(words.TimeOffSpan(e.TimeOff))), g.Text(", "+words.Concerned(e.Scope, e.labels)+". "+e.Note)),
 		h.Form(h.Method("post"), h.Action(endTimeOffPath(e.TimeOff.ID)), page.Hidden("csrf", csrf), page.Hidden("nonce", e.Nonce), page.Hidden("tag", e.tag),
 			h.P(h.Class("actions"), h.Button(h.Class("danger"), g.Text("End the time off")), page.Button(timeOffPath, g.Text("Keep it"))),
 		),
