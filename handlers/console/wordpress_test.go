@@ -251,8 +251,8 @@ func TestWordPressReads(t *testing.T) {
 	}
 	c.ask(http.MethodGet, "/wordpress/webhooks/1", nil).contains(http.StatusOK, `{"event":"booking.created","resource_id":7001,"created_at":"2026-11-21 08:00:00","state":"delivered","tries":2,"status":204,"failure":"","took_ms":31}`)
 	c.ask(http.MethodGet, "/wordpress/webhooks/2", nil).contains(http.StatusNotFound, "There is no such webhook")
-	first, second := `{"number":1,"resource":"customers","resource_id":1,"kind":"created","origin":"site","actor_id":5,"key":"","at":"2026-11-21 08:00:00","old_status":"","new_status":""}`,
-		`{"number":2,"resource":"bookings","resource_id":7001,"kind":"updated","origin":"api","actor_id":1,"key":"TestWordPressReads","at":"2026-11-21 09:00:00","old_status":"pending","new_status":"approved"}`
+	first, second := `{"number":1,"resource":"customers","resource_id":1,"kind":"created","origin":"site","actor_id":5,"key":"","person":"","at":"2026-11-21 08:00:00","old_status":"","new_status":""}`,
+		`{"number":2,"resource":"bookings","resource_id":7001,"kind":"updated","origin":"api","actor_id":1,"key":"TestWordPressReads","person":"","at":"2026-11-21 09:00:00","old_status":"pending","new_status":"approved"}`
 	c.ask(http.MethodGet, "/wordpress/changes", nil).contains(http.StatusOK, `{"changes":[`+second+","+first+"]}")
 	c.ask(http.MethodGet, "/wordpress/changes?before=2", nil).contains(http.StatusOK, `{"changes":[`+first+"]}")
 	c.ask(http.MethodGet, "/wordpress/overlaps", nil).contains(http.StatusOK, `"buffers_only":false,"bookings":[{"id":7001,"code":"","service":"`, `"date":"2026-12-06","start":540,"end":600}`, `{"id":7004,`, `"more":false`)
