@@ -96,7 +96,9 @@ func (s *site) want(entries ...Entry) {
 func (s *site) enter(actor int64, effect string, changes ...Change) {
 	s.t.Helper()
 	s.exec(effect)
-	err := s.db.Transact(s.t.Context(), "enter", func(tx *wpdb.DB) error { return Enter(s.t.Context(), tx, testNow, Author{Origin: FromAPI, ActorID: actor}, changes) })
+	err := s.db.Transact(s.t.Context(), "enter", func(tx *wpdb.DB) error {
+		return Enter(s.t.Context(), tx, testNow, Author{Origin: FromAPI, ActorID: actor}, changes)
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}

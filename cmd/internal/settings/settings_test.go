@@ -112,7 +112,7 @@ func TestEverySetting(t *testing.T) {
 	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
 	want.Server.MemoryMiB = 100
 	want.Server.RequestTimeout, want.Server.ShutdownTimeout, want.Server.DrainDelay = 3*time.Second, 4*time.Second, 5*time.Second
-	want.Admin.PProf, want.Conflicts.Interval = true, time.Hour
+	want.Admin.PProf, want.Admin.ReadOnly, want.Conflicts.Interval = true, true, time.Hour
 	want.Admin.Listen, want.Admin.Hosts = "", []string{"keys.example.com", "b"}
 	want.Auth.QueryParameter, want.Auth.FailedKeysPerMinute = "", 0
 	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
@@ -137,7 +137,7 @@ func TestEverySetting(t *testing.T) {
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
 		{"server.max_concurrent", "7", ""}, {"server.memory_mib", "100", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
 		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
-		{"admin.listen", "", `""`}, {"admin.base_url", "https://bookings.example.com", ""}, {"admin.trusted_user_header", "X-Forwarded-User", ""}, {"admin.keys_page", "false", ""}, {"admin.pprof", "true", ""}, {"conflicts.interval", "1h", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
+		{"admin.listen", "", `""`}, {"admin.base_url", "https://bookings.example.com", ""}, {"admin.trusted_user_header", "X-Forwarded-User", ""}, {"admin.keys_page", "false", ""}, {"admin.read_only", "true", ""}, {"admin.pprof", "true", ""}, {"conflicts.interval", "1h", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
 		{"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
 		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
 		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
