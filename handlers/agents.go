@@ -3,6 +3,7 @@ package handlers
 import (
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listAgents = operation{
@@ -13,7 +14,7 @@ var listAgents = operation{
 	formats:     tables,
 	query:       compat.AgentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Agent]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve:       list(compat.AgentParameters.Read, catalog.ListAgents, compat.View.AgentList),
 }
 

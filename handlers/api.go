@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/handlers/openapi"
@@ -83,7 +84,7 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 	e := a.router()
 	e.Match([]string{http.MethodGet, http.MethodHead}, "/", func(c echo.Context) error {
 		if c.QueryParams().Has(wordpress.RouteParameter) {
-			return errNoRoute // see wordpress.PlainRoute
+			return failures.ErrNoRoute // see wordpress.PlainRoute
 		}
 		return openapi.FrontPage(c)
 	})

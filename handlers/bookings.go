@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listBookings = operation{
@@ -21,7 +22,7 @@ var listBookings = operation{
 	formats:     tablesAndCalendars,
 	query:       compat.BookingParameters,
 	answers:     []response{ok(compat.ListOf[compat.Booking]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve: func(r *request) (response, error) {
 		filter, err := r.view.BookingFilter(r.ctx(), r.query, r.knowsBookingStatus)
 		if err != nil {
@@ -61,7 +62,7 @@ var createBooking = operation{
 	body:          compat.NewBookingFields,
 	answers:       []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), errExampleRefusal},
-	errors:        errorForm{failure: "Failed to create booking"},
+	errors:        failures.Form{Failure: "Failed to create booking"},
 	decided:       true,
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -101,7 +102,7 @@ var updateBooking = operation{
 	},
 	answers:       []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), errExampleRefusal},
-	errors:        errorForm{failure: "Failed to update booking"},
+	errors:        failures.Form{Failure: "Failed to update booking"},
 	decided:       true,
 	serve:         patchBooking(compat.BookingPatchFields.Read),
 }
@@ -175,7 +176,7 @@ var deleteBooking = operation{
 	query:         compat.DeleteBookingParameters,
 	answers:       []response{ok(compat.BookingDeleted)},
 	exampleErrors: []error{domain.ForceRequired()},
-	errors:        errorForm{failure: "Failed to delete booking", code: "delete_error"},
+	errors:        failures.Form{Failure: "Failed to delete booking", Code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {

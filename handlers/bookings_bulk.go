@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/idempotency"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -23,7 +24,7 @@ var createBookings = operation{
 	answers: []response{
 		{http.StatusCreated, compat.BulkResult{}}, {http.StatusMultiStatus, compat.BulkResult{}}, {http.StatusBadRequest, compat.BulkResult{}},
 	},
-	errors:  errorForm{failure: "Failed to create booking"},
+	errors:  failures.Form{Failure: "Failed to create booking"},
 	decided: true,
 	serve: func(r *request) (response, error) {
 		document, err := r.document()
@@ -44,7 +45,7 @@ var createBookings = operation{
 		b := bulk{request: r, bookings: bookings, attempt: attempt}
 		err = attempt.End(r.ctx(), b.run())
 		if err != nil && b.anyCreated() {
-			err = errors.Join(err, errPartlyWritten)
+			err = errors.Join(err, failures.ErrPartlyWritten)
 		}
 		if err != nil {
 			return response{}, err

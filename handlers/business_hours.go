@@ -8,6 +8,7 @@ import (
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 // getWorkingHours has no route; a tool calls it, see mcp.go.
@@ -51,7 +52,7 @@ var updateBusinessHours = operation{
 	body:          compat.WeeklyHoursFields,
 	answers:       []response{ok(compat.WeeklyHoursUpdated)},
 	exampleErrors: []error{domain.OutsideScope(), domain.ValidationFailed(map[string]string{"hours": "The general hours cannot be removed: an empty list closes a day"})},
-	errors:        errorForm{failure: "Failed to change the weekly hours"},
+	errors:        failures.Form{Failure: "Failed to change the weekly hours"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listCategories = operation{
@@ -13,6 +14,6 @@ var listCategories = operation{
 	formats:     tables,
 	query:       compat.PageParameters,
 	answers:     []response{ok(compat.CategoryList{})},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve:       list(compat.PageParameters.Read, catalog.ListServiceCategories, compat.View.CategoryList),
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -20,7 +21,7 @@ var listChanges = operation{
 	size:             recordsBy("limit"),
 	query:            compat.ChangeParameters,
 	answers:          []response{ok(compat.ChangeList{Success: true})},
-	errors:           errorForm{list: true},
+	errors:           failures.Form{List: true},
 	exampleErrors:    []error{domain.CursorExpired()},
 	extraPermissions: changePermissions(),
 	wrap:             waitForChanges,
@@ -52,7 +53,7 @@ func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.Ch
 		switch {
 		case err == nil:
 			return page, records, nil
-		case !exceedsMemory(err) || r.mayRead < maxRead:
+		case !failures.TooLarge(err) || r.mayRead < maxRead:
 			return page, nil, err
 		case count == 1:
 			return page, nil, nil

@@ -6,6 +6,7 @@ import (
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listCoupons = operation{
@@ -16,7 +17,7 @@ var listCoupons = operation{
 	formats:     tables,
 	query:       compat.CouponParameters,
 	answers:     []response{ok(compat.ListOf[compat.Coupon]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve: func(r *request) (response, error) {
 		filter, err := compat.CouponParameters.Read(r.view, r.query)
 		if err != nil {
@@ -104,7 +105,7 @@ var deleteCoupon = operation{
 	description: "Deletes a coupon.",
 	path:        []pathParameter{couponCode},
 	answers:     []response{ok(compat.CouponDeleted)},
-	errors:      errorForm{failure: "Failed to delete coupon", code: "delete_error"},
+	errors:      failures.Form{Failure: "Failed to delete coupon", Code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		code, err := r.code(couponCode)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listCustomers = operation{
@@ -19,7 +20,7 @@ var listCustomers = operation{
 	formats:     tables,
 	query:       compat.CustomerParameters,
 	answers:     []response{ok(compat.ListOf[compat.Customer]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve:       list(compat.CustomerParameters.Read, customers.List, compat.View.CustomerList),
 }
 
@@ -31,7 +32,7 @@ var getCustomer = operation{
 	size:        recordsBy("bookings_limit"),
 	query:       compat.CustomerIncludeParameters,
 	answers:     []response{ok(compat.StatusSingleOf[compat.CustomerDetail]())},
-	errors:      errorForm{unknown: compat.BothErrors},
+	errors:      failures.Form{Unknown: compat.BothErrors},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {
@@ -61,7 +62,7 @@ var createCustomer = operation{
 	exampleErrors:    []error{domain.OutsideScope()},
 	extraPermissions: []extraPermission{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
 	answers:          []response{created(compat.CustomerCreated)},
-	errors:           errorForm{failure: "Failed to create customer"},
+	errors:           failures.Form{Failure: "Failed to create customer"},
 	serve:            create(compat.NewCustomerFields.Read, customers.Create, compat.View.CustomerCreated),
 }
 
@@ -73,7 +74,7 @@ var updateCustomer = operation{
 	body:          compat.CustomerPatchFields,
 	answers:       []response{ok(compat.CustomerUpdated)},
 	exampleErrors: []error{domain.OutsideScope()},
-	errors:        errorForm{failure: "Error updating customer", shape: compat.WordPressError, invalid: "customer_update_failed"},
+	errors:        failures.Form{Failure: "Error updating customer", Shape: compat.WordPressError, Invalid: "customer_update_failed"},
 	serve:         update(compat.CustomerPatchFields.Read, customers.Update, compat.View.CustomerUpdated),
 }
 
@@ -84,7 +85,7 @@ var deleteCustomer = operation{
 	path:          []pathParameter{customerID},
 	answers:       []response{ok(compat.CustomerDeleted)},
 	exampleErrors: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2), domain.OutsideScope()},
-	errors:        errorForm{failure: "Error deleting customer", shape: compat.WordPressError, code: "delete_error"},
+	errors:        failures.Form{Failure: "Error deleting customer", Shape: compat.WordPressError, Code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {

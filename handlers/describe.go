@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/handlers/openapi"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -57,8 +58,8 @@ func (r *route) describe() (openapi.Operation, error) {
 		all = append(all, changed)
 	}
 	for _, err := range all {
-		failure, shape := failureOf(r.operation.errors, "4YQZ6PXJ2M", err)
-		failure.Written = writeOutcome(r.method, failure.Status, err)
+		failure, shape := failures.Of(r.operation.errors, "4YQZ6PXJ2M", err)
+		failure.Written = failures.Written(r.method, failure.Status, err)
 		o.Failures = append(o.Failures, openapi.Failure{Failure: failure, Shape: shape})
 	}
 	return o, nil
@@ -80,9 +81,9 @@ func (a *api) described() (openapi.API, error) {
 
 // codesOfErrors returns the codes that errors of the operations, and of requests that reach none, may have.
 func codesOfErrors(operations []openapi.Operation) []string {
-	codes := map[string]bool{"rest_record_too_large": true}
-	for _, f := range failures {
-		codes[f.code] = true
+	codes := map[string]bool{}
+	for _, e := range append(failures.Common(), errMessageTooLarge, errManyMessages, errForeignOrigin, errUnfit) {
+		codes[e.Code] = true
 	}
 	for _, o := range operations {
 		for _, f := range o.Failures {
@@ -219,7 +220,7 @@ func (r *route) answerHeaders(status int) []string {
 	if (r.operation.decided || r.operation.warns) && status < http.StatusMultipleChoices {
 		names = append(names, warningHeader)
 	}
-	if r.operation.errors.list && status < http.StatusBadRequest {
+	if r.operation.errors.List && status < http.StatusBadRequest {
 		names = append(names, totalAgeHeader)
 	}
 	if r.operation.formats != nil && status == http.StatusOK {
@@ -276,7 +277,7 @@ func errorsOf(r *route) []error {
 	}
 	for _, p := range r.operation.path {
 		if p.resource != domain.CouponResource && r.operation.calendar == "" {
-			all = append(all, errNoRoute) // for paths without a valid id
+			all = append(all, failures.ErrNoRoute) // for paths without a valid id
 		}
 		all = append(all, domain.NotFound(p.resource, fmt.Sprint(openapi.PathParameter{Resource: p.resource}.Example())))
 	}

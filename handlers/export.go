@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/handlers/wordpress"
 	"github.com/bookside/bookside/wpdb"
@@ -47,7 +48,7 @@ var (
 	errKeyChanged = errors.New("what the key may see was changed during the export")
 	// errUnfit is the error of an export of several parts over a connection that would not let the client
 	// see whether it is complete.
-	errUnfit = errors.New("export over HTTP/1.0")
+	errUnfit = &failures.Error{Status: http.StatusHTTPVersionNotSupported, Code: "rest_export_needs_http_1_1", Message: fmt.Sprintf("More than %d records are sent in parts, and over HTTP/1.0 or through WordPress you could not tell a broken download from a whole one. Ask Bookside directly over HTTP/1.1, or for less", exportChunk)}
 )
 
 // export is an export over HTTP.
@@ -193,7 +194,7 @@ func (r *request) nextChunk(to exportWriter) error {
 			bytes = maxWork
 		}
 		err := r.chunkWithin(bytes, to)
-		if !exceedsMemory(err) || r.cursor.Chunk == 1 {
+		if !failures.TooLarge(err) || r.cursor.Chunk == 1 {
 			return err
 		}
 		r.cursor.Chunk = max(1, r.cursor.Chunk/8)

@@ -13,7 +13,7 @@ type RouteInfo struct {
 func Routes() []RouteInfo {
 	infos := make([]RouteInfo, len(routes))
 	for i, r := range routes {
-		infos[i] = RouteInfo{Method: r.method, Path: r.path, Permission: r.permission, Summary: r.operation.summary, List: r.operation.errors.list}
+		infos[i] = RouteInfo{Method: r.method, Path: r.path, Permission: r.permission, Summary: r.operation.summary, List: r.operation.errors.List}
 		for _, p := range r.operation.path {
 			infos[i].PathParameters = append(infos[i].PathParameters, p.name)
 		}

@@ -5,6 +5,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var createHold = operation{
@@ -16,7 +17,7 @@ var createHold = operation{
 	body:          compat.NewHoldFields,
 	answers:       []response{created(compat.HoldCreated)},
 	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},
-	errors:        errorForm{failure: "Failed to keep the slot"},
+	errors:        failures.Form{Failure: "Failed to keep the slot"},
 	decided:       true,
 	serve:         create(compat.NewHoldFields.Read, bookings.CreateHold, compat.View.HoldCreated),
 }

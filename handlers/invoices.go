@@ -4,6 +4,7 @@ import (
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listInvoices = operation{
@@ -14,7 +15,7 @@ var listInvoices = operation{
 	size:        recordsBy("per_page"),
 	query:       compat.PageParameters,
 	answers:     []response{ok(compat.ListOf[compat.Invoice]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve: func(r *request) (response, error) {
 		order, err := r.id(orderID)
 		if err != nil {

@@ -3,6 +3,7 @@ package handlers
 import (
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listLocations = operation{
@@ -13,6 +14,6 @@ var listLocations = operation{
 	formats:     tables,
 	query:       compat.LocationParameters,
 	answers:     []response{ok(compat.ListOf[compat.Location]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve:       list(compat.LocationParameters.Read, catalog.ListLocations, compat.View.LocationList),
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/handlers/mcp"
 	"github.com/bookside/bookside/handlers/middleware"
 )
@@ -42,11 +43,11 @@ const maxMessage = middleware.FreeBytes
 
 var (
 	// errMessageTooLarge is the error for a message larger than maxMessage.
-	errMessageTooLarge = errors.New("message too large")
+	errMessageTooLarge = &failures.Error{Status: http.StatusRequestEntityTooLarge, Code: "rest_content_too_large", Message: "The message is larger than 32 KiB"}
 	// errManyMessages is the error for a batch, which old versions of the protocol allow.
-	errManyMessages = errors.New("several messages")
+	errManyMessages = &failures.Error{Status: http.StatusBadRequest, Code: "rest_invalid_json", Message: "Send one message per request"}
 	// errForeignOrigin is the error for a page of an origin that is not allowed.
-	errForeignOrigin = errors.New("origin not allowed")
+	errForeignOrigin = &failures.Error{Status: http.StatusForbidden, Code: "origin_not_allowed", Message: "Pages of this origin may not call the API; server.cors_origins lists those that may"}
 )
 
 // protocolHeaders are the headers that clients of the protocol send.

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bytes"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -116,17 +116,13 @@ func (e encodedResponse) discard() {
 func (r *request) run() (encodedResponse, error) {
 	estimate := r.route.memory(r.query, len(r.rawBody))
 	response, err := r.runWithin(estimate)
-	if exceedsMemory(err) && estimate < maxWork {
+	if failures.TooLarge(err) && estimate < maxWork {
 		response, err = r.runWithin(maxWork)
 	}
-	if exceedsMemory(err) && r.route.operation.size.parameter != "" {
+	if failures.TooLarge(err) && r.route.operation.size.parameter != "" {
 		err = r.route.operation.query.Invalid(map[string]string{r.route.operation.size.parameter: "The response would be too large; ask for less"})
 	}
 	return response, err
-}
-
-func exceedsMemory(err error) bool {
-	return errors.Is(err, wpdb.ErrTooMuch) || errors.Is(err, wpdb.ErrTooManyRows)
 }
 
 // runWithin processes a request within this many bytes. They are free again when it returns, however slowly

@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 // operation is one thing that the API does: its description in the OpenAPI document, and the function that
@@ -25,7 +26,7 @@ type operation struct {
 	answers          []response        // samples of the records it answers with
 	extraPermissions []extraPermission // requests that need more than the route's permission
 	exampleErrors    []error           // samples of errors that few operations have, see errorsOf
-	errors           errorForm
+	errors           failures.Form
 	size             size            // what the memory of a request grows with
 	cost             cost            // of a request, in requests; nil for one
 	ours             bool            // a read that the PHP extension lacks
@@ -40,16 +41,6 @@ type operation struct {
 	// nothing.
 	wrap  func(c echo.Context, r *request, deliver func() error) error
 	serve func(*request) (response, error)
-}
-
-// errorForm is how an operation fails. The zero value applies to most.
-type errorForm struct {
-	list    bool              // a list: an invalid key gets a WordPressError
-	shape   compat.ErrorShape // of everything without its own shape
-	unknown compat.ErrorShape // for a missing record, if different
-	failure string            // message of an internal error; "" for "Internal server error"
-	code    string            // of an internal error; "" for server_error
-	invalid string            // code of invalid fields, as a WordPressError; "" for an ObjectError
 }
 
 // pathParameter is an id, or a code, in a path.

@@ -7,6 +7,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listOrders = operation{
@@ -17,7 +18,7 @@ var listOrders = operation{
 	formats:     tables,
 	query:       compat.OrderParameters,
 	answers:     []response{ok(compat.ListOf[compat.OrderRow]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve:       list(compat.OrderParameters.Read, orders.List, compat.View.OrderList),
 }
 
@@ -52,7 +53,7 @@ var listTransactions = operation{
 	size:        recordsBy("per_page"),
 	query:       compat.PageParameters,
 	answers:     []response{ok(compat.ListOf[compat.Payment]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(orderID)
 		if err != nil {

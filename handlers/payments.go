@@ -6,6 +6,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listPayments = operation{
@@ -16,7 +17,7 @@ var listPayments = operation{
 	formats:     tables,
 	query:       compat.PaymentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Payment]())},
-	errors:      errorForm{failure: "Failed to retrieve payments", shape: compat.TextError, list: true},
+	errors:      failures.Form{Failure: "Failed to retrieve payments", Shape: compat.TextError, List: true},
 	serve:       list(compat.PaymentParameters.Read, payments.List, compat.View.PaymentList),
 }
 
@@ -26,7 +27,7 @@ var getPayment = operation{
 	description: "A payment.",
 	path:        []pathParameter{paymentID},
 	answers:     []response{ok(compat.SingleOf[compat.Payment]())},
-	errors:      errorForm{failure: "Failed to retrieve payment", shape: compat.TextError},
+	errors:      failures.Form{Failure: "Failed to retrieve payment", Shape: compat.TextError},
 	serve:       get(records.LoadPayment, compat.View.PaymentDetail),
 }
 
@@ -38,7 +39,7 @@ var createPayment = operation{
 	body:          compat.NewPaymentFields,
 	answers:       []response{created(compat.PaymentCreated)},
 	exampleErrors: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
-	errors:        errorForm{failure: "Failed to create payment", shape: compat.TextError},
+	errors:        failures.Form{Failure: "Failed to create payment", Shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -69,7 +70,7 @@ var updatePayment = operation{
 	body:          compat.PaymentFields,
 	answers:       []response{ok(compat.PaymentUpdated)},
 	exampleErrors: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
-	errors:        errorForm{failure: "Failed to update payment", shape: compat.TextError},
+	errors:        failures.Form{Failure: "Failed to update payment", Shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {
@@ -102,7 +103,7 @@ var deletePayment = operation{
 	path:          []pathParameter{paymentID},
 	answers:       []response{ok(compat.PaymentDeleted)},
 	exampleErrors: []error{domain.PaymentCompleted()},
-	errors:        errorForm{failure: "Failed to delete payment", shape: compat.TextError},
+	errors:        failures.Form{Failure: "Failed to delete payment", Shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {

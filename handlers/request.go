@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/handlers/middleware"
 )
 
@@ -46,9 +46,6 @@ type request struct {
 
 func (r *request) ctx() context.Context { return r.context }
 
-// errNoRoute is the error for a path that no route serves.
-var errNoRoute = errors.New("no route")
-
 // maxID returns the largest id that fits the column of a resource.
 func maxID(resource domain.Resource) int64 {
 	switch resource {
@@ -66,7 +63,7 @@ func maxID(resource domain.Resource) int64 {
 func (r *request) id(p pathParameter) (int64, error) {
 	text := r.param(p.name)
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
-		return 0, errNoRoute
+		return 0, failures.ErrNoRoute
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 || id > maxID(p.resource) {
@@ -79,7 +76,7 @@ func (r *request) id(p pathParameter) (int64, error) {
 // serves such a path.
 func (r *request) code(p pathParameter) (string, error) {
 	if strings.Contains(r.path.Encoded(p.name), "/") {
-		return "", errNoRoute
+		return "", failures.ErrNoRoute
 	}
 	return r.param(p.name), nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listServices = operation{
@@ -14,7 +15,7 @@ var listServices = operation{
 	formats:     tables,
 	query:       compat.ServiceParameters,
 	answers:     []response{ok(compat.ServiceList{List: compat.ListOf[compat.Service]()})},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve: func(r *request) (response, error) {
 		filter, include, err := r.view.ServiceFilter(r.query)
 		if err != nil {

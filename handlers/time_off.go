@@ -5,6 +5,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 var listTimeOff = operation{
@@ -15,7 +16,7 @@ var listTimeOff = operation{
 	size:        recordsBy("per_page"),
 	query:       compat.TimeOffParameters,
 	answers:     []response{ok(compat.ListOf[compat.TimeOff]())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve:       list(compat.TimeOffParameters.Read, timeoff.List, compat.View.TimeOffList),
 }
 
@@ -37,7 +38,7 @@ var createTimeOff = operation{
 	body:          compat.NewTimeOffFields,
 	answers:       []response{created(compat.TimeOffCreated), ok(compat.TimeOffPossible)},
 	exampleErrors: []error{domain.OutsideScope(), domain.ValidationFailed(map[string]string{"date": "Must not be in the past"})},
-	errors:        errorForm{failure: "Failed to enter time off"},
+	errors:        failures.Form{Failure: "Failed to enter time off"},
 	warns:         true,
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
@@ -66,7 +67,7 @@ var deleteTimeOff = operation{
 	description: "Deletes time off, all its days at once.",
 	path:        []pathParameter{timeOffID},
 	answers:     []response{ok(compat.TimeOffDeleted)},
-	errors:      errorForm{failure: "Failed to end time off", code: "delete_error"},
+	errors:      failures.Form{Failure: "Failed to end time off", Code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(timeOffID)
 		if err != nil {

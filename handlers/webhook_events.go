@@ -12,6 +12,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -36,7 +37,7 @@ func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamp
 				return nil, false, err
 			}
 			read, err := bookings.LoadRecords(ctx, site, map[journal.Resource][]int64{resource: {id}})
-			if exceedsMemory(err) {
+			if failures.TooLarge(err) {
 				return nil, false, webhooks.ErrTooLarge
 			}
 			if err != nil {

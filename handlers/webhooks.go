@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/failures"
 )
 
 // A key sees and changes only the webhooks that it created.
@@ -110,7 +111,7 @@ var listWebhooks = operation{
 	ours:        true,
 	perKey:      true,
 	answers:     []response{ok(compat.WebhookListOf())},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve: func(r *request) (response, error) {
 		hooks, err := r.webhooks().List(r.ctx())
 		if err != nil {
@@ -250,7 +251,7 @@ var listWebhookDeliveries = operation{
 	path:        []pathParameter{webhookID},
 	query:       compat.WebhookDeliveryParameters,
 	answers:     []response{ok(compat.WebhookDeliveriesOf(nil, nil, false))},
-	errors:      errorForm{list: true},
+	errors:      failures.Form{List: true},
 	serve: func(r *request) (response, error) {
 		filter, err := compat.WebhookDeliveryParameters.Read(r.view, r.query)
 		if err != nil {
