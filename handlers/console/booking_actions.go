@@ -158,7 +158,7 @@ func (c *Console) showActionForm(v *visit, status int, f *actionForm) (err error
 func (c *Console) act(v *visit) error {
 	return c.withAction(v, func(f *actionForm) error {
 		f.Form = page.Submitted(v.r, "")
-		id, confirmed := f.booking.Booking.ID, f.Value("confirmed") != ""
+		id, confirmed := f.booking.ID, f.Value("confirmed") != ""
 		answer, err := v.askAsAdmin(f.ask(id, confirmed))
 		if err != nil {
 			return err
