@@ -123,7 +123,7 @@ func TestRefusedActions(t *testing.T) {
 	v := k.login()
 	stored := func(id string) (booking string) {
 		t.Helper()
-		if err := database.SQL.QueryRow("SELECT CONCAT_WS(' ', status, start_date, start_time, agent_id) FROM wp_latepoint_bookings WHERE id = ?", id).Scan(&booking); err != nil {
+		if err := database.SQL.QueryRow("SELECT CONCAT_WS(' ', status, DATE_FORMAT(start_date, '%Y-%m-%d'), start_time, agent_id) FROM wp_latepoint_bookings WHERE id = ?", id).Scan(&booking); err != nil {
 			t.Fatal(err)
 		}
 		return booking
