@@ -113,7 +113,7 @@ const (
 // of its calendar, except for the listed differences. Two servers share the work.
 func TestRecordedDays(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireTime(t) // the adapter's test replays them as well
+	fixtures.RequireThorough(t) // the adapter's test replays them as well
 	fixtures.RequireServer(t)
 	variants := fixtures.RecordedAvailability(t)
 	shares := [2]map[string]int{{}, {}}

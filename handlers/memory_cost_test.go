@@ -111,7 +111,7 @@ func fill(text string, room int) string { return strings.Repeat(text, (mebibyte-
 func TestMemoryOfBodies(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	fixtures.RequireTime(t)
+	fixtures.RequireThorough(t)
 	if !alone(t) {
 		return
 	}
@@ -215,7 +215,7 @@ func headLines() string {
 func TestMemoryOfRequests(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	fixtures.RequireTime(t)
+	fixtures.RequireThorough(t)
 	if !alone(t) {
 		return
 	}
@@ -261,7 +261,7 @@ func TestMemoryOfRequests(t *testing.T) {
 func TestMemoryOfExports(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	fixtures.RequireTime(t)
+	fixtures.RequireThorough(t)
 	if !alone(t) {
 		return
 	}

@@ -171,12 +171,14 @@ func TestCompanionPages(t *testing.T) {
 			traffic := browser.Watch(page, t)
 			v.logIn()
 			v.readPages()
-			v.sendAgain()
-			v.manageKeys(func(secret string) int {
-				status, _ := get(t, s.url+"/v1/bookings", secret)
-				return status
-			})
-			v.changeSettings()
+			if label == "desk" || fixtures.Thorough() {
+				v.sendAgain()
+				v.manageKeys(func(secret string) int {
+					status, _ := get(t, s.url+"/v1/bookings", secret)
+					return status
+				})
+				v.changeSettings()
+			}
 			if faults := traffic.Faults(site); len(faults) > 0 {
 				t.Errorf("the browser complains:\n%s", strings.Join(faults, "\n"))
 			}

@@ -311,7 +311,7 @@ func TestEveryPageLooks(t *testing.T) {
 	for on, looks := range map[string]struct {
 		screen chromedp.Action[chromedp.Void]
 		scheme string
-	}{"desk": {chromedp.EmulateViewport(1280, 900), "light"}, "dark": {chromedp.EmulateViewport(1280, 900), "dark"}, "phone": {phone, "light"}} {
+	}{"dark desk": {chromedp.EmulateViewport(1280, 900), "dark"}, "light phone": {phone, "light"}} {
 		k.label = "page " + on
 		k.scheme(looks.scheme)
 		if err := chromedp.Do(window, looks.screen); err != nil {
