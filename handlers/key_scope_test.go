@@ -170,7 +170,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 			t.Parallel()
 			scope := c.scope
 			if scope.Agents == nil || scope.Locations == nil { // the others take long
-				fixtures.RequireTime(t)
+				fixtures.RequireThorough(t)
 			}
 			site := fixtures.SiteA().WithCoupons().WithFewBookings()
 			whole, reduced := newServer(t, fixtures.New(t, site)), newServer(t, fixtures.New(t, site))
