@@ -117,6 +117,9 @@ func TestPageWithTheKeyboardAlone(t *testing.T) {
 		"phone": {chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch), cdp.PermissionSettingDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "phone" {
+				fixtures.RequireThorough(t)
+			}
 			k := &keyboard{t, page, name}
 			if err := chromedp.Do(k.page, on.screen); err != nil {
 				t.Fatal(err)
