@@ -17,7 +17,7 @@ import (
 // are Go and Swagger UI.
 func TestLicensesOfTheBinary(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireTime(t)
+	fixtures.RequireThorough(t)
 	binary := filepath.Join(t.TempDir(), "bookside")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../../cmd/bookside")
 	build.Env = append(os.Environ(), "GOOS=linux")
