@@ -285,7 +285,7 @@ func BulkCreated(index int, created bookings.Created) BulkSuccess {
 		ID: b.ID, BookingCode: b.Code, Status: b.Status, StartDate: string(b.StartDate), StartTime: clock(b.StartTime),
 		Agent: NamedAgent{ID: domain.IDText(b.Agent.ID), FullName: b.Agent.FullName},
 		Customer: SummaryCustomer{
-			ID: b.Customer.ID, FullName: strings.TrimSpace(b.Customer.FirstName + " " + b.Customer.LastName), Email: b.Customer.Email,
+			ID: b.Customer.ID, FullName: b.Customer.FullName(), Email: b.Customer.Email,
 		},
 	}
 	if b.Service != nil {

@@ -268,7 +268,7 @@ func (v View) bookingDetail(d records.BookingDetail, times BookingTimes) Booking
 		Transactions: each(d.Payments, v.payment),
 		Meta:         d.Meta,
 	}
-	record.Customer.FullName = new(strings.TrimSpace(d.Customer.FirstName + " " + d.Customer.LastName))
+	record.Customer.FullName = new(d.Customer.FullName())
 	if d.Service != nil {
 		record.ServiceName = d.Service.Name
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -101,7 +100,7 @@ func completeEvent(e *icalendar.Event, b records.Booking, resource domain.Resour
 	if b.Service != nil {
 		e.Summary = b.Service.Name
 	}
-	customer := strings.TrimSpace(b.Customer.FirstName + " " + b.Customer.LastName)
+	customer := b.Customer.FullName()
 	if customer != "" {
 		e.Summary += ": " + customer
 	}

@@ -36,7 +36,7 @@ func (c *Calendar) Add(s *session.Session, bookings []records.Booking) error {
 		if !ok {
 			continue
 		}
-		customer := strings.TrimSpace(b.Customer.FirstName + " " + b.Customer.LastName)
+		customer := b.Customer.FullName()
 		event.Summary = customer
 		if b.Service != nil {
 			event.Summary = strings.TrimSuffix(b.Service.Name+": "+customer, ": ")

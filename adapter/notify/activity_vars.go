@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"strings"
 	"time"
 
 	"github.com/bookside/bookside/adapter/automation"
@@ -100,7 +99,7 @@ type (
 func customerVarsOf(c records.BookingCustomer) customerVars {
 	return customerVars{
 		ID: domain.IDText(c.ID), FirstName: c.FirstName, LastName: c.LastName,
-		FullName: strings.TrimSpace(c.FirstName + " " + c.LastName), Email: c.Email, Phone: c.Phone,
+		FullName: c.FullName(), Email: c.Email, Phone: c.Phone,
 	}
 }
 

@@ -52,6 +52,9 @@ type BookingCustomer struct {
 	FirstName, LastName, Email, Phone string
 }
 
+// FullName is both names of the customer; "" if they have none.
+func (c BookingCustomer) FullName() string { return strings.TrimSpace(c.FirstName + " " + c.LastName) }
+
 // BookingAgent is the part of an agent that bookings show.
 type BookingAgent struct {
 	ID                     int64

@@ -41,6 +41,9 @@ type Customer struct {
 	Profile map[string]string
 }
 
+// FullName is both names of the customer; "" if they have none.
+func (c Customer) FullName() string { return strings.TrimSpace(c.FirstName + " " + c.LastName) }
+
 // CustomerStats counts a customer's bookings and money. Cancelled bookings count only in Total and
 // Cancelled.
 type CustomerStats struct {

@@ -61,12 +61,8 @@ func (q freeTimesQuestion) target() string {
 	return "/availability?" + query.Encode()
 }
 
-// freeTimesAnswer is the response of the API, or its refusal.
+// freeTimesAnswer is the response of the API.
 type freeTimesAnswer struct {
-	Error struct {
-		Message string            `json:"message"`
-		Details map[string]string `json:"details"`
-	} `json:"error"`
 	Data struct {
 		Free    []string `json:"available_slots"`
 		Explain struct {
@@ -155,16 +151,16 @@ func (p *freeTimesPage) ask(v *visit) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if answer.Refused() {
+		p.problem = api.Sentence(answer.Error.Message)
+		problems := answer.Problems()
+		for _, field := range slices.Sorted(maps.Keys(problems)) {
+			p.problem += " " + api.Sentence(problems[field])
+		}
+		return answer.Status, nil
+	}
 	if err := answer.Read(&p.answer); err != nil {
 		return 0, err
-	}
-	status = answer.Status
-	if status != http.StatusOK {
-		p.problem = cmp.Or(p.answer.Error.Message, http.StatusText(status)) + "."
-		for _, field := range slices.Sorted(maps.Keys(p.answer.Error.Details)) {
-			p.problem += " " + p.answer.Error.Details[field] + "."
-		}
-		return status, nil
 	}
 	p.grid = p.answer.grid()
 	var ids []int64
@@ -178,5 +174,5 @@ func (p *freeTimesPage) ask(v *visit) (status int, err error) {
 	for _, b := range found {
 		p.bookings[b.ID] = b
 	}
-	return status, err
+	return answer.Status, err
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"strconv"
 	"strings"
 
 	g "maragu.dev/gomponents"
@@ -37,9 +36,9 @@ func (f *actionForm) view(csrf string) g.Node {
 		f.Summary(),
 		h.Div(h.Class("facts"), page.Facts("Appointment", append(f.booking.appointment(), page.TextFact("Customer", words.Customer(f.booking.Booking)))), f.outcome(), f.obstacle(csrf)),
 		h.Form(h.Method("post"), h.Action(f.path(f.booking.ID)),
-			page.Hidden("csrf", csrf), page.Hidden("nonce", f.Nonce), page.Hidden("tag", f.tag),
+			page.Hidden("csrf", csrf), f.Guard(), page.Hidden("tag", f.tag),
 			f.inputs(),
-			h.P(h.Class("actions"), f.buttons(), h.A(h.Class("button quiet"), h.Href(bookingPath(f.booking.ID)), g.Text("Keep the booking as it is"))),
+			h.P(h.Class("actions"), rehearsalButton(f.possible != nil, f.Button), h.A(h.Class("button quiet"), h.Href(bookingPath(f.booking.ID)), g.Text("Keep the booking as it is"))),
 		),
 	}
 }
@@ -51,14 +50,10 @@ func (f *actionForm) inputs() g.Node {
 	}
 	var inputs g.Group
 	if f.Moves {
-		agents := make([]page.Choice, len(f.agents))
-		for i, a := range f.agents {
-			agents[i] = page.Choice{Value: strconv.FormatInt(a.ID, 10), Text: a.Name}
-		}
 		inputs = append(inputs, h.Div(h.Class("pair"),
 			f.Text("start_date", "Day", "", h.Type("date"), h.Required()),
 			f.Text("start_time", "Start", "", h.Type("time"), h.Required())),
-			f.Select("agent_id", "Agent", "", agents))
+			f.Select("agent_id", "Agent", "", recordChoices(f.agents)))
 	}
 	if f.Reason != "" {
 		inputs = append(inputs, f.Text(f.Reason, "Reason", "Optional. Sites with LatePoint Pro Features that ask for reasons keep it."))
@@ -66,11 +61,12 @@ func (f *actionForm) inputs() g.Node {
 	return append(inputs, h.P(f.Box(notifyField, "Send the site's messages about it")))
 }
 
-func (f *actionForm) buttons() g.Node {
-	if f.possible == nil {
+// rehearsalButton is the button of a form that is rehearsed first: it rehearses, or does what was rehearsed.
+func rehearsalButton(rehearsed bool, text string) g.Node {
+	if !rehearsed {
 		return h.Button(h.Class("main"), g.Text("See what would change"))
 	}
-	return g.Group{page.Hidden("confirmed", "1"), h.Button(h.Class("main"), g.Text(f.Button))}
+	return g.Group{page.Hidden("confirmed", "1"), h.Button(h.Class("main"), g.Text(text))}
 }
 
 // outcome compares the booking with what it would be.

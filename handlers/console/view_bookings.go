@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -48,11 +49,7 @@ func (l *bookingList) form() g.Node {
 		statuses = append(statuses, page.Choice{Value: status, Text: words.Status(status)})
 	}
 	choices := func(name, label string, resource domain.Resource) g.Node {
-		var all []page.Choice
-		for _, c := range l.labels[resource] {
-			all = append(all, page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: c.Name})
-		}
-		return page.Condition(name, label, page.Selection(name, l.values.Get(name), all))
+		return page.Condition(name, label, page.Selection(name, l.values.Get(name), recordChoices(l.labels[resource])))
 	}
 	date := func(name, label string) g.Node {
 		return page.Condition(name, label, h.Input(h.ID(name), h.Name(name), h.Type("date"), h.Value(l.values.Get(name))))
@@ -87,6 +84,15 @@ func (l *bookingList) pages() g.Node {
 		g.If(p.Page > 1, page.Button(to(p.Page-1), g.Text("Previous"))),
 		g.If(p.More, page.Button(to(p.Page+1), g.Text("Next"))),
 	)
+}
+
+// recordChoices are agents, services or locations to choose from.
+func recordChoices(all []slots.Choice) []page.Choice {
+	choices := make([]page.Choice, len(all))
+	for i, c := range all {
+		choices[i] = page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: c.Name}
+	}
+	return choices
 }
 
 func bookingRow(s *session.Session, b records.Booking) g.Node {

@@ -27,18 +27,10 @@ func (p *freeTimesPage) view() g.Node {
 
 func (p *freeTimesPage) form() g.Node {
 	number := func(id int64) string { return strconv.FormatInt(id, 10) }
-	choices := func(resource domain.Resource) (all []page.Choice) {
-		for _, c := range p.choices[resource] {
-			all = append(all, page.Choice{Value: number(c.ID), Text: c.Name})
-		}
-		return all
-	}
 	return h.Form(h.Class("conditions"), h.Method("get"), h.Action(freeTimesPath),
-		page.Condition("service", "Service", h.Select(h.ID("service"), h.Name("service"), g.Map(choices(domain.ServiceResource), func(c page.Choice) g.Node {
-			return h.Option(h.Value(c.Value), g.If(c.Value == number(p.Service), h.Selected()), g.Text(c.Text))
-		}))),
-		page.Condition("agent", "Agent", page.Selection("agent", number(p.Agent), choices(domain.AgentResource))),
-		page.Condition("location", "Location", page.Selection("location", number(p.Location), choices(domain.LocationResource))),
+		page.Condition("service", "Service", page.Select("service", number(p.Service), recordChoices(p.choices[domain.ServiceResource]))),
+		page.Condition("agent", "Agent", page.Selection("agent", number(p.Agent), recordChoices(p.choices[domain.AgentResource]))),
+		page.Condition("location", "Location", page.Selection("location", number(p.Location), recordChoices(p.choices[domain.LocationResource]))),
 		page.Condition("day", "Day", h.Input(h.ID("day"), h.Name("day"), h.Type("date"), h.Value(p.Day.String()), h.Required())),
 		g.If(p.Booking != 0, page.Hidden("booking", number(p.Booking))),
 		h.Div(h.Class("actions"), h.Button(h.Class("main"), g.Text("Explain"))),

@@ -87,7 +87,7 @@ func (found health) needs() (needs []diagnose.Rating) {
 	}
 	all := slices.Clone(found.rating)
 	for _, f := range found.Findings() {
-		all = append(all, diagnose.Rating{Finding: f, Code: diagnose.Code(f.Name)})
+		all = append(all, ratingOf(f))
 	}
 	slices.SortStableFunc(all, func(a, b diagnose.Rating) int { return cmp.Compare(b.Level, a.Level) })
 	for _, r := range all {
@@ -101,6 +101,11 @@ func (found health) needs() (needs []diagnose.Rating) {
 	return needs
 }
 
+// ratingOf returns a finding as a rating, whose remedy goes by the finding's name.
+func ratingOf(f diagnose.Finding) diagnose.Rating {
+	return diagnose.Rating{Finding: f, Code: diagnose.Code(f.Name)}
+}
+
 // plumbing reports whether something could be better for those who run the server, while people notice nothing.
 func plumbing(r diagnose.Rating) bool {
 	_, known := remedies[r.Code]
@@ -111,7 +116,7 @@ func plumbing(r diagnose.Rating) bool {
 func technicalView(found health, age time.Duration, zone *time.Location) g.Node {
 	minor := 0
 	for _, f := range found.Findings() {
-		if plumbing(diagnose.Rating{Finding: f, Code: diagnose.Code(f.Name)}) {
+		if plumbing(ratingOf(f)) {
 			minor++
 		}
 	}
@@ -146,16 +151,7 @@ func nextView(a agenda) g.Node {
 }
 
 func nextRow(s *session.Session, b records.Booking) g.Node {
-	begins, known := records.Start(s, b)
-	at := g.Text("unknown")
-	if known {
-		text := begins.Format("15:04")
-		if ends, ok := records.End(s, b); ok {
-			text += "–" + ends.Format("15:04")
-		}
-		at = page.Time(begins, text)
-	}
-	return page.Row(h.A(h.Class("name"), h.Href(bookingPath(b.ID)), at),
+	return page.Row(h.A(h.Class("name"), h.Href(bookingPath(b.ID)), words.BookingHours(s, b)),
 		page.Cell("Customer", g.Text(words.Customer(b))),
 		page.Cell("Service", g.Text(words.Service(b))),
 		page.Cell("Agent", g.Text(b.Agent.FullName)),

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -49,10 +50,7 @@ func foundView[T any](title string, heads []string, found []T, row func(T) g.Nod
 // customerRow leads to the bookings of a customer.
 func customerRow(c records.Customer) g.Node {
 	id := strconv.FormatInt(c.ID, 10)
-	name := strings.TrimSpace(c.FirstName + " " + c.LastName)
-	if name == "" {
-		name = "Customer " + id
-	}
+	name := cmp.Or(c.FullName(), "Customer "+id)
 	return page.Row(g.Group{h.A(h.Class("name"), h.Href(bookingListPath+"?when=all&customer="+id), g.Text(name)), h.Span(h.Class("hint"), g.Text("customer "+id))},
 		page.Cell("E-mail", g.Text(c.Email)),
 		page.Cell("Phone", g.Text(c.Phone)))

@@ -48,14 +48,11 @@ func (l *timeOffList) row(t timeoff.TimeOff) g.Node {
 }
 
 func (t timeOffFacts) span() string {
-	text := words.Date(t.Date)
-	if t.DateTo != t.Date {
-		text += " to " + words.Date(t.DateTo)
-	}
+	hours := ""
 	if t.StartTime != "" {
-		text += ", " + t.StartTime + "–" + t.EndTime
+		hours = t.StartTime + "–" + t.EndTime
 	}
-	return text
+	return words.Period(words.Date(t.Date), words.Date(t.DateTo), hours)
 }
 
 func (f *timeOffForm) view(csrf string) g.Node {
@@ -64,9 +61,9 @@ func (f *timeOffForm) view(csrf string) g.Node {
 		f.Summary(),
 		f.outcome(),
 		h.Form(h.Method("post"), h.Action(timeOffPath+"/new"),
-			page.Hidden("csrf", csrf), page.Hidden("nonce", f.Nonce),
+			page.Hidden("csrf", csrf), f.Guard(),
 			f.inputs(),
-			h.P(h.Class("actions"), f.buttons(), h.A(h.Class("button quiet"), h.Href(timeOffPath), g.Text("Cancel"))),
+			h.P(h.Class("actions"), rehearsalButton(f.possible != nil, "Enter the time off"), h.A(h.Class("button quiet"), h.Href(timeOffPath), g.Text("Cancel"))),
 		),
 	}
 }
@@ -77,11 +74,8 @@ func (f *timeOffForm) inputs() g.Node {
 		return g.Map(timeOffFields, func(name string) g.Node { return page.Hidden(name, f.Value(name)) })
 	}
 	choice := func(name, label, all string, resource domain.Resource) g.Node {
-		choices := []page.Choice{{Text: all}}
-		for _, c := range slices.SortedFunc(maps.Values(f.labels[resource]), func(a, b slots.Choice) int { return cmp.Compare(a.ID, b.ID) }) {
-			choices = append(choices, page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: c.Name})
-		}
-		return f.Select(name, label, "", choices)
+		byID := slices.SortedFunc(maps.Values(f.labels[resource]), func(a, b slots.Choice) int { return cmp.Compare(a.ID, b.ID) })
+		return f.Select(name, label, "", append([]page.Choice{{Text: all}}, recordChoices(byID)...))
 	}
 	return g.Group{
 		choice("agent_id", "Agent", "all agents", domain.AgentResource),
@@ -95,13 +89,6 @@ func (f *timeOffForm) inputs() g.Node {
 			f.Text("end_time", "To", "00:00 is midnight.", h.Type("time"))),
 		f.Text("note", "Note", "LatePoint keeps one with hours only."),
 	}
-}
-
-func (f *timeOffForm) buttons() g.Node {
-	if f.possible == nil {
-		return h.Button(h.Class("main"), g.Text("See what would change"))
-	}
-	return g.Group{page.Hidden("confirmed", "1"), h.Button(h.Class("main"), g.Text("Enter the time off"))}
 }
 
 // outcome shows what would be closed, and which bookings are in it.
@@ -131,7 +118,7 @@ func (e *timeOffEnd) view(csrf string) g.Node {
 	return g.Group{
 		page.Alert(e.Problem),
 		h.P(g.Text("The time can be booked again: "), h.Strong(g.Text(words.TimeOffSpan(e.TimeOff))), g.Text(", "+words.Concerned(e.Scope, e.labels)+". "+e.Note)),
-		h.Form(h.Method("post"), h.Action(endTimeOffPath(e.TimeOff.ID)), page.Hidden("csrf", csrf), page.Hidden("nonce", e.Nonce), page.Hidden("tag", e.tag),
+		h.Form(h.Method("post"), h.Action(endTimeOffPath(e.TimeOff.ID)), page.Hidden("csrf", csrf), e.Guard(), page.Hidden("tag", e.tag),
 			h.P(h.Class("actions"), h.Button(h.Class("danger"), g.Text("End the time off")), page.Button(timeOffPath, g.Text("Keep it"))),
 		),
 	}

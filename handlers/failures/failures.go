@@ -41,6 +41,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
+func (e *Error) failure() (compat.Failure, compat.ErrorShape) {
+	return compat.Failure{Status: e.Status, Code: e.Code, Message: e.Message}, compat.WordPressError
+}
+
 // ErrNoRoute is the error of a path that no route serves.
 var ErrNoRoute = &Error{http.StatusNotFound, "rest_no_route", "No route was found matching the URL and request method."}
 
@@ -93,19 +97,18 @@ var domainFailures = map[domain.Code]struct {
 
 // Of returns the content and the shape of the response to an error.
 func Of(form Form, requestID string, err error) (compat.Failure, compat.ErrorShape) {
-	var plain *Error
 	for _, f := range foreign {
 		if errors.Is(err, f.err) {
-			plain = f.as
+			return f.as.failure()
 		}
 	}
-	if plain != nil || errors.As(err, &plain) {
-		return compat.Failure{Status: plain.Status, Code: plain.Code, Message: plain.Message}, compat.WordPressError
-	}
+	var plain *Error
 	var known *domain.Error
 	var limited *ratelimit.Error
 	var unreadable *compat.BodyError
 	switch {
+	case errors.As(err, &plain):
+		return plain.failure()
 	case errors.As(err, &limited):
 		return compat.Failure{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Message: limited.Message}, compat.ObjectError
 	case errors.As(err, &unreadable):
@@ -113,7 +116,7 @@ func Of(form Form, requestID string, err error) (compat.Failure, compat.ErrorSha
 	case errors.As(err, &known) && known.Code != domain.CodeUnavailable:
 		return domainFailure(form, known)
 	case TooLarge(err):
-		return compat.Failure{Status: errTooLarge.Status, Code: errTooLarge.Code, Message: errTooLarge.Message}, compat.WordPressError
+		return errTooLarge.failure()
 	case errors.Is(err, middleware.ErrOverloaded), session.IsUnavailable(err):
 		return compat.Failure{Status: http.StatusServiceUnavailable, Code: string(domain.CodeUnavailable), Message: unavailableMessage(known)}, compat.WordPressError
 	case errors.Is(err, context.Canceled):

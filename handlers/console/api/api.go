@@ -68,10 +68,10 @@ type Caller struct {
 }
 
 // AsAdmin sends a request with the rights of an administrator, in the name of a person; "" for an unknown one.
-func (c Caller) AsAdmin(ctx context.Context, person string, ask Request) (*Answer, error) {
+func (c Caller) AsAdmin(ctx context.Context, person string, request Request) (*Answer, error) {
 	admin := keys.Key{Kind: keys.Admin, Name: person, Permissions: []string{"read", "write", "delete"}}
 	for {
-		answer, err := c.As(ctx, admin, ask)
+		answer, err := c.ask(ctx, admin, request)
 		if err != nil || answer.Error.Code != domain.CodeInProgress {
 			return answer, err
 		}
@@ -84,20 +84,20 @@ func (c Caller) AsAdmin(ctx context.Context, person string, ask Request) (*Answe
 	}
 }
 
-// As sends a request for somebody without a key. A response that is a failure of the API is an error.
-func (c Caller) As(ctx context.Context, user keys.Key, ask Request) (*Answer, error) {
+// ask sends a request for somebody without a key. A response that is a failure of the API is an error.
+func (c Caller) ask(ctx context.Context, user keys.Key, request Request) (*Answer, error) {
 	var content []byte
-	if ask.Body != nil {
+	if request.Body != nil {
 		var err error
-		if content, err = json.Marshal(ask.Body); err != nil {
+		if content, err = json.Marshal(request.Body); err != nil {
 			return nil, fmt.Errorf("ask the API: %w", err)
 		}
 	}
-	r, err := http.NewRequestWithContext(ctx, ask.Method, c.Base+ask.Target, bytes.NewReader(content))
+	r, err := http.NewRequestWithContext(ctx, request.Method, c.Base+request.Target, bytes.NewReader(content))
 	if err != nil {
 		return nil, fmt.Errorf("ask the API: %w", err)
 	}
-	for name, value := range map[string]string{"If-Match": ask.Tag, "Idempotency-Key": ask.Nonce} {
+	for name, value := range map[string]string{"If-Match": request.Tag, "Idempotency-Key": request.Nonce} {
 		if value != "" {
 			r.Header.Set(name, value)
 		}
@@ -120,15 +120,24 @@ func (c Caller) As(ctx context.Context, user keys.Key, ask Request) (*Answer, er
 		}
 	}
 	if status >= http.StatusInternalServerError {
-		return nil, fmt.Errorf("%s %s: status %d, %s", ask.Method, ask.Target, status, answer.Error.Message)
+		return nil, fmt.Errorf("%s %s: status %d, %s", request.Method, request.Target, status, answer.Error.Message)
 	}
 	return answer, nil
 }
 
+// Problems are the messages of a refusal by field, if it has any.
+func (a *Answer) Problems() map[string]string {
+	var problems map[string]string
+	if json.Unmarshal(a.Error.Details, &problems) != nil {
+		return nil // details of another kind
+	}
+	return problems
+}
+
 // Refuse puts what the API refused beside the fields of the form, and the rest above it.
 func (a *Answer) Refuse(f *page.Form, fields ...string) {
-	var problems map[string]string
-	if json.Unmarshal(a.Error.Details, &problems) != nil || len(problems) == 0 {
+	problems := a.Problems()
+	if len(problems) == 0 {
 		f.Problem = Sentence(a.Error.Message)
 		return
 	}

@@ -112,7 +112,7 @@ func (f *Form) Box(name, text string, attributes ...g.Node) g.Node {
 
 // Select shows a field with a list of values to choose from.
 func (f *Form) Select(name, label, hint string, choices []Choice) g.Node {
-	return f.Field(name, label, hint, h.Select(h.ID(name), h.Name(name), DescribedBy(name, f.ErrorFor(name)), options(f.Value(name), choices)))
+	return f.Field(name, label, hint, Select(name, f.Value(name), choices, DescribedBy(name, f.ErrorFor(name))))
 }
 
 // Radios shows a field that has one of several values.
@@ -133,13 +133,14 @@ type Choice struct{ Value, Text string }
 
 // Selection is a list of values to choose from, or any.
 func Selection(name, chosen string, choices []Choice) g.Node {
-	return h.Select(h.ID(name), h.Name(name), h.Option(h.Value(""), g.Text("any")), options(chosen, choices))
+	return Select(name, chosen, choices, h.Option(h.Value(""), g.Text("any")))
 }
 
-func options(chosen string, choices []Choice) g.Node {
-	return g.Map(choices, func(c Choice) g.Node {
+// Select is a list of values to choose from, after more nodes: attributes and other options.
+func Select(name, chosen string, choices []Choice, more ...g.Node) g.Node {
+	return h.Select(h.ID(name), h.Name(name), g.Group(more), g.Map(choices, func(c Choice) g.Node {
 		return h.Option(h.Value(c.Value), g.If(c.Value == chosen, h.Selected()), g.Text(c.Text))
-	})
+	}))
 }
 
 // Condition is a field of a form that filters a list.

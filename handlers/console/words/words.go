@@ -27,11 +27,18 @@ import (
 
 // BookingTime shows when a booking takes place, with UTC in a tooltip.
 func BookingTime(s *session.Session, b records.Booking) g.Node {
+	return bookingTime(s, b, "Mon 2 Jan 2006, 15:04")
+}
+
+// BookingHours shows the time of day of a booking, with UTC in a tooltip.
+func BookingHours(s *session.Session, b records.Booking) g.Node { return bookingTime(s, b, "15:04") }
+
+func bookingTime(s *session.Session, b records.Booking, layout string) g.Node {
 	begins, ok := records.Start(s, b)
 	if !ok {
 		return g.Text("unknown")
 	}
-	text := begins.Format("Mon 2 Jan 2006, 15:04")
+	text := begins.Format(layout)
 	if ends, ok := records.End(s, b); ok {
 		text += "–" + ends.Format("15:04")
 	}
@@ -40,7 +47,7 @@ func BookingTime(s *session.Session, b records.Booking) g.Node {
 
 // Customer is the name of a booking's customer, or what else is known of them.
 func Customer(b records.Booking) string {
-	name := strings.TrimSpace(b.Customer.FirstName + " " + b.Customer.LastName)
+	name := b.Customer.FullName()
 	switch {
 	case name != "":
 		return name
@@ -114,12 +121,21 @@ func Date(date string) string {
 
 // TimeOffSpan says when time off is.
 func TimeOffSpan(t timeoff.TimeOff) string {
-	text := LongDay(t.From)
-	if t.To != t.From {
-		text += " to " + LongDay(t.To)
-	}
+	hours := ""
 	if t.Hours != nil {
-		text += ", " + page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}.String()
+		hours = page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}.String()
+	}
+	return Period(LongDay(t.From), LongDay(t.To), hours)
+}
+
+// Period is a day or several, and hours of them; "" for whole days.
+func Period(first, last, hours string) string {
+	text := first
+	if last != first {
+		text += " to " + last
+	}
+	if hours != "" {
+		text += ", " + hours
 	}
 	return text
 }
