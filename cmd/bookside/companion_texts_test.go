@@ -107,7 +107,7 @@ func textsOfServer(t *testing.T) (texts []string) {
 			add(sentence(string(found[1])))
 		}
 	}
-	for _, name := range []string{"console", "wordpress", "key_form", "roll"} {
+	for _, name := range []string{"console", "wordpress", "key_form", "roll", "signature/signature"} {
 		for _, found := range regexp.MustCompile(`(?:messageFacts\{|refuse\(http\.\w+, |Problem = |StatusConflict, |return )("[A-Z](?:[^"\\]|\\.)+\.")[},)\n]`).FindAllSubmatch(readFile(t, "../../handlers/console/"+name+".go"), -1) {
 			text, err := strconv.Unquote(string(found[1]))
 			if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/signature"
 	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
@@ -43,12 +44,11 @@ type Console struct {
 	now    domain.Clock
 	log    *slog.Logger
 	routes http.Handler
-	logins *ratelimit.LocalCounter // by loginBucket
-	// forgers counts requests with a wrong WordPress signature, by loginBucket too.
-	forgers *ratelimit.LocalCounter
-	// crowded is held while a token or a signature is checked for a client with too many attempts.
-	crowded chan struct{}
-	site    atomic.Pointer[Site] // nil before Open
+	logins *ratelimit.LocalCounter // by ratelimit.AddressBucket
+	// crowded is held while a token is checked for a client with too many attempts.
+	crowded    chan struct{}
+	signatures *signature.Checker
+	site       atomic.Pointer[Site] // nil before Open
 }
 
 // Site is what the console shows and changes.
@@ -76,7 +76,7 @@ type Site struct {
 
 // New returns a console that asks its visitors to wait until Open is called.
 func New(now domain.Clock, log *slog.Logger) *Console {
-	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now), forgers: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1)}
+	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1), signatures: signature.NewChecker(now, log)}
 	mux := http.NewServeMux()
 	page.ServeFiles(mux, Path)
 	mux.Handle("GET "+Path, c.withSession(c.showOverview))
@@ -141,7 +141,7 @@ type visit struct {
 	proxied string // whom the proxy names; "" for nobody
 	// wordpress marks requests from the companion, for the pages of wp-admin.
 	wordpress  bool
-	signAnswer func(status int, body []byte) string // nil for answers that are not signed
+	signAnswer signature.Signer // nil for answers that are not signed
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"hash/crc32"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -129,21 +127,8 @@ func (c *Console) showLogin(v *visit) error {
 // everybody has the same address, and wrong tokens must not keep out the holder of a valid one.
 var loginLimits = ratelimit.Limits{PerMinute: 20, PerHour: 20 * 60}
 
-// loginBuckets is the number of counters of attempts. Addresses in the same bucket share a limit.
-const loginBuckets = 1024
-
-// loginBucket returns the bucket of an address with a port. All addresses of an IPv6 /64 network share one.
-func loginBucket(remote string) int64 {
-	var prefix netip.Prefix // stays empty for an invalid address
-	if from, err := netip.ParseAddrPort(remote); err == nil {
-		address := from.Addr().Unmap().WithZone("")
-		prefix, _ = address.Prefix(min(address.BitLen(), 64)) // never fails: the address has as many bits
-	}
-	return int64(crc32.ChecksumIEEE([]byte(prefix.String()))) % loginBuckets
-}
-
 func (c *Console) login(v *visit) error {
-	used, allowed := c.logins.Take(v.ctx(), loginBucket(v.r.RemoteAddr), 1, loginLimits)
+	used, allowed := c.logins.Take(v.ctx(), ratelimit.AddressBucket(v.r.RemoteAddr), 1, loginLimits)
 	if !allowed {
 		select {
 		case c.crowded <- struct{}{}:

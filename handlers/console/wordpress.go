@@ -14,8 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/signed"
 	"github.com/bookside/bookside/handlers/console/facts"
-	"github.com/bookside/bookside/handlers/ratelimit"
-	"github.com/bookside/bookside/wpdb"
+	"github.com/bookside/bookside/handlers/console/signature"
 )
 
 // WordPressPath is where the companion requests the contents of its pages, by signed requests. Forms and
@@ -59,7 +58,14 @@ func (c *Console) withSignature(serve func(*visit) error) http.Handler {
 		if err != nil {
 			return v.refuse(http.StatusRequestEntityTooLarge, "The request is too long, or broke off.")
 		}
-		if admitted, err := c.admit(v, body); err != nil || !admitted {
+		v.signAnswer, err = c.signatures.Check(v.r, body, v.Platform, v.Tokens)
+		if refusal, refused := errors.AsType[*signature.Error](err); refused {
+			if refusal.RetryAfter > 0 {
+				v.w.Header().Set(retryAfterHeader, strconv.FormatInt(refusal.RetryAfter, 10))
+			}
+			return v.refuse(refusal.Status, refusal.Message)
+		}
+		if err != nil {
 			return err
 		}
 		v.r.Body = io.NopCloser(bytes.NewReader(body))
@@ -105,63 +111,9 @@ type apiFacts struct {
 	Answer json.RawMessage `json:"answer"`
 }
 
-// wrongSignatures bounds the requests with a wrong signature from an address. Beyond it signatures are
-// still checked, one at a time: WordPress may have the same address, and wrong signatures must not keep it
-// out.
-var wrongSignatures = ratelimit.Limits{PerMinute: 20, PerHour: 20 * 60}
-
-// admit reports whether a request is signed and the first with its nonce. It refuses all others.
-func (c *Console) admit(v *visit, body []byte) (admitted bool, err error) {
-	from := loginBucket(v.r.RemoteAddr)
-	if used, _ := c.forgers.Take(v.ctx(), from, 0, wrongSignatures); used.Minute >= wrongSignatures.PerMinute || used.Hour >= wrongSignatures.PerHour {
-		select {
-		case c.crowded <- struct{}{}:
-			defer func() { <-c.crowded }()
-		case <-v.ctx().Done():
-			return false, v.ctx().Err()
-		}
-	}
-	request := signed.Request{Receiver: signed.ToServer, Method: v.r.Method, Target: v.r.RequestURI, Body: body}
-	secret, err := signed.Secret(v.ctx(), v.Platform.DB)
-	if err == nil {
-		request.Site, err = v.Platform.Fingerprint(v.ctx())
-	}
-	if err == nil {
-		err = request.Check(v.r.Header.Get(signed.Header), secret, c.now())
-	}
-	if err == nil { // an intercepted request cannot be sent again
-		err = v.spend("request " + request.Nonce)
-	}
-	switch {
-	case err == nil:
-		v.signAnswer = func(status int, answer []byte) string { return request.AnswerHeader(secret, status, answer) }
-		return true, nil
-	case errors.Is(err, signed.ErrSignature):
-		return false, c.refuseSignature(v, from)
-	case errors.Is(err, signed.ErrTime):
-		return false, v.refuse(http.StatusForbidden, "The clocks of WordPress and of the server of the API differ by more than a minute. Set them right.")
-	case errors.Is(err, errSubmitted):
-		return false, v.refuse(http.StatusForbidden, "This request was sent before.")
-	case errors.Is(err, wpdb.ErrSchema):
-		return false, v.refuse(http.StatusServiceUnavailable, "Tables of Bookside are missing. Run \"bookside check\" on the server, which says how to create them.")
-	default:
-		return false, err
-	}
-}
-
 func (v *visit) refuse(status int, message string) error {
 	v.send(status, facts.Message{Message: message})
 	return nil
-}
-
-func (c *Console) refuseSignature(v *visit, from int64) error {
-	used, allowed := c.forgers.Take(v.ctx(), from, 1, wrongSignatures)
-	if !allowed {
-		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(ratelimit.Minute.Remaining(used.Now), 10))
-		return v.refuse(http.StatusTooManyRequests, "There were too many requests with a wrong signature.")
-	}
-	c.log.WarnContext(v.ctx(), "a request in the name of WordPress was refused: "+signed.ErrSignature.Error())
-	return v.refuse(http.StatusForbidden, "The server of the API does not know the signature of this site: it serves another site, or a copy of this one.")
 }
 
 // send sends JSON to WordPress, signed if the request was.
