@@ -48,9 +48,11 @@ func TestDocsInABrowser(t *testing.T) {
 	t.Run("/docs", func(t *testing.T) {
 		traffic := browser.Watch(page, t)
 		s.openDocs(page, t, server.URL+"/docs")
-		read := []string{"status", "getAvailability", "listBookings", "getBooking", "getHold", "listCustomers", "getCustomer", "getCoupon", "listServices", "listTransactions", "getInvoice", "getPayment", "getBusinessHours", "listChanges", "listWebhookDeliveries"}
-		rehearsing := []string{"createBooking", "updateBooking", "createTimeOff"}
-		writing := []string{"createHold", "createWebhook", "testWebhook", "deleteHold"}
+		read, rehearsing, writing := []string{"status", "getAvailability", "listBookings", "getCoupon"}, []string{"createBooking"}, []string{"createHold", "deleteHold"}
+		if fixtures.Thorough() {
+			read = append(read, "getBooking", "getHold", "listCustomers", "getCustomer", "listServices", "listTransactions", "getInvoice", "getPayment", "getBusinessHours", "listChanges", "listWebhookDeliveries")
+			rehearsing, writing = append(rehearsing, "updateBooking", "createTimeOff"), append(writing, "createWebhook", "testWebhook")
+		}
 		sent := 0
 		for _, o := range inOrder(s.described()) {
 			rehearsed, written := slices.Contains(rehearsing, o.OperationID), slices.Contains(writing, o.OperationID)
@@ -130,7 +132,11 @@ func TestDocsLook(t *testing.T) {
 			if diff := cmp.Diff(docsPage{Rows: 16, Text: false, Webhooks: []int{0, 28}, Found: []string{"/availability"}, Focus: true, Types: "id or any"}, first); diff != "" || err != nil {
 				t.Errorf("the first screen (-want +got):\n%s%v", diff, err)
 			}
-			for _, operation := range []placedOperation{s.operation("/bookings", http.MethodGet), s.operation("/bookings", http.MethodPost)} {
+			operations := []placedOperation{s.operation("/bookings", http.MethodGet), s.operation("/bookings", http.MethodPost)}
+			if scheme == "dark" && !fixtures.Thorough() {
+				operations = operations[:1]
+			}
+			for _, operation := range operations {
 				if a := execute(page, t, operation); a.Status != http.StatusUnauthorized {
 					t.Errorf("%s without a key: status %d", operation.OperationID, a.Status)
 				}
