@@ -46,6 +46,7 @@ type Options struct {
 	Metrics             *monitor.Metrics   // nil for none
 	Figures             *daystats.Recorder // nil for none
 	Requests            *requestlog.Log    // nil for none
+	KeepBodies          bool               // whether Requests get the masked bodies of test keys
 	// Stopping is closed when the server is about to stop, to end requests that wait for changes; nil for
 	// never.
 	Stopping <-chan struct{}
@@ -196,6 +197,9 @@ func (a *api) endpoint(r *route) endpoint {
 		}
 		defer release()
 		request.echo, request.rawBody, request.allowsDryRun = c, body, allowsDryRun
+		if a.options.KeepBodies && principal.Kind == keys.Test {
+			c.Set(bodyEntry, body)
+		}
 		response, err := request.run()
 		if err != nil {
 			return err

@@ -50,6 +50,9 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 	if err, failed := c.Get(errorEntry).(error); failed {
 		e.Fields = refusedFields(err)
 	}
+	if body, kept := c.Get(bodyEntry).([]byte); kept {
+		e.Body = masks.Body(body)
+	}
 	if ignored := c.Response().Header().Get(ignoredHeader); ignored != "" {
 		for name := range strings.SplitSeq(ignored, ", ") {
 			e.Ignored = append(e.Ignored, masks.Name(name))
@@ -59,6 +62,9 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 		a.metrics.Unlogged.Inc()
 	}
 }
+
+// bodyEntry is set in a request's context to its body, if a masked form is kept.
+const bodyEntry = "bookside.body"
 
 // errorEntry is set in a request's context to the error that answers it.
 const errorEntry = "bookside.error"

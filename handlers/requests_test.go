@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/fixtures"
@@ -31,7 +32,7 @@ func newKeptServer(t *testing.T, database *fixtures.Database, keep int) keptServ
 	s := newServer(t, database)
 	k := keptServer{s, requestlog.New(s.platform.DB, func() time.Time { return s.clock }, slog.New(slog.NewTextHandler(s.log, nil)), keep)}
 	options := defaultOptions()
-	options.Requests, options.QueryParameter = k.kept, "api_key"
+	options.Requests, options.QueryParameter, options.KeepBodies = k.kept, "api_key", true
 	s.handler = handlers.New(s.platform, s.keys, func() time.Time { return s.clock }, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return k
 }
@@ -53,6 +54,11 @@ func TestRequestsAreKept(t *testing.T) {
 	k := newKeptServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 1000)
 	key := http.Header{"X-Api-Key": {k.key}}
 	limited := http.Header{"X-Api-Key": {k.newKey("read_services")}, "X-Request-Id": {"forbidden-1"}}
+	secret, _, err := k.keys.Create(t.Context(), keys.NewKey{Name: "test", Kind: keys.Test, Permissions: []string{"write"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := http.Header{"X-Api-Key": {secret}}
 	for _, r := range []struct {
 		method, path string
 		header       http.Header
@@ -67,6 +73,10 @@ func TestRequestsAreKept(t *testing.T) {
 		{"GET", "/v1/bookings/12345", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", RecordID: 12345, Status: 404, Code: "booking_not_found"}},
 		{"GET", "/v1/bookings/-5", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "rest_no_route"}},
 		{"GET", "/v1/customers", limited, "", 403, requestlog.Entry{KeyID: 2, RequestID: "forbidden-1", Method: "GET", Route: "/customers", Status: 403, Code: "insufficient_permissions"}},
+		{"POST", "/v1/customers?dry_run=true", key, `{"first_name":"Rita"}`, 400, requestlog.Entry{KeyID: 1, Method: "POST", Route: "/customers", Status: 400, Code: "invalid_request", Query: "dry_run=***",
+			Fields: map[string]string{"dry_run": "Not supported here"}}},
+		{"PUT", "/v1/bookings/12346", test, `{"service_id":1,"customer":{"first_name":"Rita"}}`, 404,
+			requestlog.Entry{KeyID: 3, Method: "PUT", Route: "/bookings/:id", RecordID: 12346, Status: 404, Code: "booking_not_found", Body: `{"service_id":1,"customer":{"first_name":"***"}}`}},
 	} {
 		if got := k.send(r.method, r.path, r.header, r.body); got.status != r.want {
 			t.Fatalf("%s %s: %d %s", r.method, r.path, got.status, got.body)
@@ -85,8 +95,8 @@ func TestRequestsAreKept(t *testing.T) {
 		want   int
 	}{
 		"key":            {requestlog.Filter{KeyID: 2}, 1},
-		"client errors":  {requestlog.Filter{Status: 4}, 4},
-		"one status":     {requestlog.Filter{Status: 404}, 2},
+		"client errors":  {requestlog.Filter{Status: 4}, 6},
+		"one status":     {requestlog.Filter{Status: 404}, 3},
 		"route":          {requestlog.Filter{Route: "GET /bookings"}, 2},
 		"record":         {requestlog.Filter{Resource: "bookings", RecordID: 12345}, 1},
 		"record, others": {requestlog.Filter{Resource: "customers", RecordID: 12345}, 0},
@@ -99,7 +109,7 @@ func TestRequestsAreKept(t *testing.T) {
 		}
 	}
 	routes, err := requestlog.Routes(t.Context(), k.platform.DB)
-	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers"}; err != nil || !slices.Equal(routes, want) {
+	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "POST /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
 		t.Errorf("%v, %v", routes, err)
 	}
 }

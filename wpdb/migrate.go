@@ -283,6 +283,7 @@ var ownTables = map[Table]string{
 		fields VARCHAR(2000) NOT NULL,
 		ignored VARCHAR(500) NOT NULL,
 		refused INT UNSIGNED NOT NULL,
+		body TEXT NULL,
 		PRIMARY KEY (id)
 	)`,
 	// The secret with which the server and WordPress sign their requests to each other, see adapter/signed.

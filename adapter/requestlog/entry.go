@@ -31,6 +31,7 @@ type Entry struct {
 	Query      string            // masked
 	Fields     map[string]string // why fields or parameters were refused, by name
 	Ignored    []string          // parameters that nothing reads
+	Body       string            // masked; "" unless requests.bodies is set
 	// Refused is the number of requests without a valid key that the entry, the first of them, stands for;
 	// 0 for a request with a key.
 	Refused int64
@@ -57,6 +58,7 @@ const (
 	querySize     = 1000
 	fieldsSize    = 2000
 	ignoredSize   = 500
+	bodySize      = 4000
 )
 
 // cut shortens a text to a size in bytes, with … in place of what is missing.

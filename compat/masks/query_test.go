@@ -35,6 +35,27 @@ func TestQueriesAreMasked(t *testing.T) {
 	}
 }
 
+func TestBodiesAreMasked(t *testing.T) {
+	t.Parallel()
+	for sent, want := range map[string]string{
+		"":                                     "",
+		`{"service_id": 1, "agent_id": "any"}`: `{"service_id":1,"agent_id":"any"}`,
+		`{"start_date":"2026-12-01","start_time":"10:00","duration":45,"price":"20.00"}`:       `{"start_date":"2026-12-01","start_time":"10:00","duration":45,"price":"20.00"}`,
+		`{"customer":{"first_name":"Rita","phone":4930123456,"email":"rita@example.test"}}`:    `{"customer":{"first_name":"***","phone":"***","email":"***"}}`,
+		`{"dry_run":true,"notes":null,"custom_fields":{"cf_1":"Rita"},"service_id":"<b>"}`:     `{"dry_run":true,"notes":null,"custom_fields":{"cf_1":"***"},"service_id":"***"}`,
+		`{"rita@example.test":1,"bookings":[{"id":7,"date_of_birth":"1990-01-01"},"x",[1,2]]}`: `{"bookings":[{"id":7,"date_of_birth":"***"},"***",["***","***"]]}`,
+		`{"customer_id":{"name":"Rita"}}`:       `{"customer_id":{"name":"***"}}`,
+		"service_id=1&customer[email]=r%40e.io": "service_id=1&customer[email]=***",
+		"Rita":                                  "***",
+		`{"service_id":1`:                       "***",
+		`{"notes":"` + strings.Repeat("x", 17000) + `"}`: "…",
+	} {
+		if got := masks.Body([]byte(sent)); got != want {
+			t.Errorf("%.200s: %s, want %s", sent, got, want)
+		}
+	}
+}
+
 func TestMessagesAreMasked(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{

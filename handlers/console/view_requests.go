@@ -129,6 +129,7 @@ func requestView(e requestlog.Entry, names map[int64]string, changes []journal.E
 		page.TextFact("Route", e.Route),
 		page.TextFact("Tool", e.Tool),
 		{Name: "Query", Content: g.If(e.Query != "", h.Code(g.Text(e.Query)))},
+		{Name: "Body", Content: g.If(e.Body != "", h.Code(g.Text(e.Body)))},
 		page.TextFact("Ignored", strings.Join(e.Ignored, ", ")),
 	}
 	refused := slices.Sorted(maps.Keys(e.Fields))
@@ -139,7 +140,7 @@ func requestView(e requestlog.Entry, names map[int64]string, changes []journal.E
 			return page.Row(h.Span(h.Class("name"), g.Text(name)), page.Cell("Why", g.Text(e.Fields[name])))
 		}))}),
 		g.If(len(changes) > 0, g.Group{h.H2(g.Text("What it changed")), page.Table([]string{"Change", "Number", "Details"}, g.Map(changes, requestChangeRow))}),
-		h.P(h.Class("hint"), g.Text("Texts in the query are masked. Parameters that nothing reads are ignored.")),
+		h.P(h.Class("hint"), g.Text("Texts in the query and the body are masked. Parameters that nothing reads are ignored.")),
 		g.If(e.RecordID > 0, h.P(h.A(h.Href(requestsOf("record", words.RequestRecord(e))), g.Text("All requests about "+words.RequestRecord(e))))),
 		h.P(h.A(h.Href(requestsPath), g.Text("All requests"))),
 	}

@@ -59,7 +59,8 @@ type Config struct {
 		Waiting  int
 	}
 	Requests struct {
-		Keep int // 0 for none
+		Keep   int // 0 for none
+		Bodies string
 	}
 	Auth struct {
 		QueryParameter      string
