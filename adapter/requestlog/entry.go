@@ -37,6 +37,37 @@ type Entry struct {
 	Refused int64
 }
 
+// Caller is the kind of those who send requests.
+type Caller string
+
+// The kinds of callers.
+const (
+	KeyCaller      Caller = "key"
+	CalendarCaller Caller = "calendar" // a program that subscribes to a calendar
+	ConsoleCaller  Caller = "console"  // an administrator on the console
+	UserCaller     Caller = "user"     // WordPress for one of its users
+	VisitorCaller  Caller = "visitor"  // WordPress for nobody it knows
+	NoCaller       Caller = "none"     // without a valid key
+)
+
+// Caller returns who sent the request.
+func (e Entry) Caller() Caller {
+	switch {
+	case e.Refused > 0:
+		return NoCaller
+	case strings.HasSuffix(e.Route, "/calendar.ics"):
+		return CalendarCaller
+	case e.KeyID > 0:
+		return KeyCaller
+	case e.FromConsole:
+		return ConsoleCaller
+	case e.UserID > 0:
+		return UserCaller
+	default:
+		return VisitorCaller
+	}
+}
+
 // NoRoute is the route of requests to paths that the API does not have.
 const NoRoute = "none"
 

@@ -78,7 +78,8 @@ type Filter struct {
 	// those that changed it.
 	Resource string
 	RecordID int64
-	Before   int64 // the id of an entry; 0 for the newest entries
+	Before   int64     // the id of an entry; 0 for the newest entries
+	Since    time.Time // zero for the whole log
 }
 
 // maxChanging limits how many requests are found by their changes of one record.
@@ -90,6 +91,9 @@ func List(ctx context.Context, db *wpdb.DB, f Filter, limit uint64) ([]Entry, er
 	which := sq.And{}
 	if f.Before > 0 {
 		which = append(which, sq.Lt{"id": f.Before})
+	}
+	if !f.Since.IsZero() {
+		which = append(which, sq.GtOrEq{"at": f.Since.UTC().Format(stamp)})
 	}
 	if f.KeyID > 0 {
 		which = append(which, sq.Eq{"key_id": f.KeyID})

@@ -63,6 +63,8 @@ type Site struct {
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool   // whether the API is behind a web server
 	Proxy    Proxy  // of the console
+	// Closed is set if the console answers WordPress, but not browsers.
+	Closed bool
 	// ReadOnly is set if administrators may only look at bookings.
 	ReadOnly bool
 	// Ask sends a request to the API for a WordPress user or an administrator, see handlers.AskFor.

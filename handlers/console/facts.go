@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/facts"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 func (f *keyForm) facts() facts.Form {
@@ -55,15 +59,74 @@ func (c *Console) listOverlaps(v *visit) error {
 			return err
 		}
 	}
-	booking := func(id int64) facts.OverlappingBooking {
+	booking := func(id int64) facts.Booking {
 		b := bookings[id]
-		return facts.OverlappingBooking{ID: id, Code: b.Code, Service: b.Service, Customer: b.Customer, Date: b.Date, Start: b.Start, End: b.End}
+		return facts.Booking{ID: id, Code: b.Code, Service: b.Service, Customer: b.Customer, Date: b.Date, Start: b.Start, End: b.End}
 	}
 	for _, pair := range pairs {
 		list.Overlaps = append(list.Overlaps, facts.Overlap{
-			Agent: cmp.Or(report.Assets[pair.Asset], bookings[pair.First].Agent), BuffersOnly: pair.BuffersOnly, Bookings: [2]facts.OverlappingBooking{booking(pair.First), booking(pair.Second)},
+			Agent: cmp.Or(report.Assets[pair.Asset], bookings[pair.First].Agent), BuffersOnly: pair.BuffersOnly, Bookings: [2]facts.Booking{booking(pair.First), booking(pair.Second)},
 		})
 	}
 	v.send(http.StatusOK, list)
+	return nil
+}
+
+// midnight is when today began on the site.
+func (v *visit) midnight() (time.Time, error) {
+	site, err := v.Platform.Session(v.ctx())
+	if err != nil {
+		return time.Time{}, err
+	}
+	midnight, _ := site.Zone.Instant(site.Today(), 0)
+	return midnight, nil
+}
+
+func (l requestList) facts() facts.Requests {
+	list := facts.Requests{Requests: []facts.Request{}, Keys: l.Keys, More: len(l.Entries) == shownRequests, Off: l.Off, Dropped: l.Dropped}
+	for _, e := range l.Entries {
+		list.Requests = append(list.Requests, facts.RequestOf(e, l.Keys))
+	}
+	for _, choice := range statusChoices {
+		list.Statuses = append(list.Statuses, choice.Value)
+	}
+	return list
+}
+
+func (p *freeTimesPage) facts() facts.FreeTimes {
+	explain := p.answer.Data.Explain
+	times := facts.FreeTimes{
+		Day: p.Day.String(), Service: p.Service, Agent: p.Agent, Location: p.Location, Problem: p.problem, Missing: explain.Message,
+		Services: facts.NamesOf(p.choices[domain.ServiceResource]), Agents: facts.NamesOf(p.choices[domain.AgentResource]), Locations: facts.NamesOf(p.choices[domain.LocationResource]),
+		Free: len(p.answer.Data.Free), All: len(p.answer.Data.Free) + len(explain.Unavailable),
+		Starts: []facts.Starts{}, Places: p.placeFacts(p.placesOfMissing(cmp.Or(explain.Missing, slots.MissingHours))),
+	}
+	for _, s := range p.grid {
+		starts := facts.Starts{Times: s.all, Reason: s.Reason, Message: s.Message, Extension: s.Extension, Places: p.placeFacts(p.places(s.start))}
+		if b, known := p.bookings[s.Booking]; known {
+			booking := facts.BookingOf(p.site, b)
+			starts.Booking = &booking
+		}
+		times.Starts = append(times.Starts, starts)
+	}
+	return times
+}
+
+// placeFacts returns places without the address of wp-admin, which WordPress knows better.
+func (p *freeTimesPage) placeFacts(links []page.Link) []facts.Place {
+	places := []facts.Place{}
+	for _, link := range links {
+		places = append(places, facts.Place{Text: link.Text, Page: strings.TrimPrefix(link.Path, p.address+"/wp-admin/")})
+	}
+	return places
+}
+
+// showAddress says where browsers find the agenda.
+func (c *Console) showAddress(v *visit) error {
+	var agenda facts.Agenda
+	if !v.Closed {
+		agenda = facts.Agenda{Address: v.Proxy.Address, Path: bookingsPath}
+	}
+	v.send(http.StatusOK, agenda)
 	return nil
 }

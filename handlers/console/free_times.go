@@ -141,6 +141,10 @@ func (c *Console) showFreeTimes(v *visit) error {
 			return err
 		}
 	}
+	if v.wordpress {
+		v.send(http.StatusOK, p.facts())
+		return nil
+	}
 	c.show(v, status, page.Layout{Title: "Why is this time not free?", Invalid: p.problem != ""}, p.view())
 	return nil
 }

@@ -47,8 +47,16 @@ func TestFreeTimes(t *testing.T) {
 	v.open("/console/bookings?day=2026-12-08&view=week&id=2").says(http.StatusOK, "/console/bookings/free-times?agent=2&day=2026-12-08")
 	v.open("/console/bookings/free-times?day=9999-12-31&agent=x&location=-1").says(http.StatusOK, `value="2026-11-21"`)
 	leadFromEveryReason(t, database)
+	c := k.fromWordPress(database)
+	c.ask(http.MethodGet, "/wordpress/free-times?agent=1&location=1&service=1&day=2026-12-08", nil).contains(http.StatusOK,
+		`{"day":"2026-12-08","service":1,"agent":1,"location":1,"services":[{"id":1,`, `"problem":"","missing":"","free":23,"all":32,"starts":[{"times":["09:00",`, `"reason":"","message":"Free."`,
+		`"reason":"booked","message":"Another booking overlaps.","extension":"","booking":{"id":7001,"code":"CODE7001","service":"`, `"customer":"Lena Hoffmann","date":"2026-12-08","start":600,"end":660},"places":[{"text":"the booking","page":"admin.php?page=latepoint\u0026route_name=bookings__index\u0026filter%5Bid%5D=7001"}]`,
+		`"reason":"hold"`, `"booking":null,"places":[]`, `"places":[{"text":"schedule of the agent","page":"admin.php?page=latepoint\u0026route_name=agents__edit_form\u0026id=1"}`)
+	c.ask(http.MethodGet, "/wordpress/free-times?service=1&agent=1&day=2026-12-09", nil).contains(http.StatusOK, `"missing":"That day is off.","free":0,"all":0,"starts":[],"places":[{"text":"schedule of the agent"`)
+	c.ask(http.MethodGet, "/wordpress/free-times?service=99", nil).contains(http.StatusOK, `"problem":"Invalid input data. Service not found.","missing":""`, `"starts":[]`)
 	database.Execute(t, "DELETE FROM wp_latepoint_services")
 	v.open("/console/bookings/free-times").says(http.StatusOK, "The site has no services yet.")
+	c.ask(http.MethodGet, "/wordpress/free-times", nil).contains(http.StatusOK, `"service":0,`, `"services":[]`)
 }
 
 // leadFromEveryReason checks that each reason of the API leads to what it is and to where it is changed, as far as it can be changed.

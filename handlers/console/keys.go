@@ -95,7 +95,7 @@ func (c *Console) list(v *visit) error {
 		return err
 	}
 	found := keyList{Search: strings.TrimSpace(v.r.URL.Query().Get("q")), Total: len(all), Confirmation: confirmation(v.r)}
-	day, _, err := v.overview.figures.get(v.ctx())
+	day, _, err := v.overview.figures.Get(v.ctx())
 	if err != nil {
 		return err
 	}

@@ -170,6 +170,6 @@ func (c *Console) logout(v *visit) error {
 func setSession(v *visit, value string, maxAge int) {
 	http.SetCookie(v.w, &http.Cookie{
 		Name: sessionCookie, Value: value, Path: Path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://") || v.proxied != "" && v.Proxy.Secure,
+		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://") || v.proxied != "" && strings.HasPrefix(v.Proxy.Address, "https://"),
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/shared"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -27,9 +28,9 @@ const (
 
 // overview holds what visitors of the first page share.
 type overview struct {
-	health  *shared[health]
-	figures *shared[daystats.Day]
-	agenda  *shared[agenda]
+	health  *shared.Value[health]
+	figures *shared.Value[daystats.Day]
+	agenda  *shared.Value[agenda]
 }
 
 // health is the state of the site and of its pending work.
@@ -50,9 +51,9 @@ type agenda struct {
 
 func (c *Console) newOverview(site *Site) *overview {
 	return &overview{
-		health:  newShared(c.now, healthLife, site.health),
-		figures: newShared(c.now, figuresLife, site.day),
-		agenda:  newShared(c.now, agendaLife, site.agenda),
+		health:  shared.New(c.now, healthLife, site.health),
+		figures: shared.New(c.now, figuresLife, site.day),
+		agenda:  shared.New(c.now, agendaLife, site.agenda),
 	}
 }
 
@@ -185,13 +186,13 @@ func onDay(date string, id int64, b slots.ConflictingBooking, address string) ov
 func (c *Console) showOverview(v *visit) error {
 	var p overviewPage
 	var err error
-	if p.figures, _, err = v.overview.figures.get(v.ctx()); err != nil {
+	if p.figures, _, err = v.overview.figures.Get(v.ctx()); err != nil {
 		p.figuresProblem = c.problemOf(v, err)
 	}
-	if p.health, p.healthAge, err = v.overview.health.get(v.ctx()); err != nil {
+	if p.health, p.healthAge, err = v.overview.health.Get(v.ctx()); err != nil {
 		p.healthProblem = c.problemOf(v, err)
 	}
-	if p.agenda, p.agendaAge, err = v.overview.agenda.get(v.ctx()); err != nil {
+	if p.agenda, p.agendaAge, err = v.overview.agenda.Get(v.ctx()); err != nil {
 		p.agendaProblem = c.problemOf(v, err)
 	}
 	c.show(v, http.StatusOK, page.Layout{Title: "Overview"}, p.view())

@@ -13,8 +13,8 @@ import (
 
 // Proxy is a web server of the owner's through which people open the console; the zero value is none.
 type Proxy struct {
-	// Secure says that browsers reach the proxy by https.
-	Secure bool
+	// Address is that of the proxy for browsers, such as https://bookings.example.com; "" if it is not known.
+	Address string
 	// UserHeader is the header in which the proxy names who has logged in there; "" for none.
 	UserHeader string
 	// Networks are the addresses of proxies. Others cannot name anybody.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
@@ -75,9 +76,13 @@ func (c *Console) listRequests(v *visit) error {
 	filter, ok := list.Filter.parse()
 	status := http.StatusOK
 	var err error
-	if ok {
+	if v.wordpress {
+		filter.Since, err = v.midnight()
+	}
+	if ok && err == nil {
 		list.Entries, err = requestlog.List(v.ctx(), v.Platform.DB, filter, shownRequests)
-	} else {
+	}
+	if !ok {
 		list.Problem, status = "Write a record as bookings/17.", http.StatusUnprocessableEntity
 	}
 	if err == nil {
@@ -88,6 +93,10 @@ func (c *Console) listRequests(v *visit) error {
 	}
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there are no requests
 		return err
+	}
+	if v.wordpress {
+		v.send(http.StatusOK, list.facts())
+		return nil
 	}
 	c.show(v, status, page.Layout{Title: "Requests", Invalid: !ok}, list.view())
 	return nil
@@ -123,6 +132,10 @@ func (c *Console) showRequest(v *visit) error {
 	names, err := v.keyNames()
 	if err != nil {
 		return err
+	}
+	if v.wordpress {
+		v.send(http.StatusOK, facts.RequestOf(e, names))
+		return nil
 	}
 	var changes []journal.Entry
 	if e.Method != http.MethodGet && e.Refused == 0 {

@@ -1,7 +1,10 @@
 package console_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,15 +58,53 @@ func TestRequestsAreShown(t *testing.T) {
 	v.open("/console/requests/50").says(http.StatusOK, "What it changed", "bookings/9", `{"reason":"***"}`)
 	v.open("/console/journal").says(http.StatusOK, "till <i>", `href="/console/requests?request=move-1"`)
 	v.open("/console/requests?request=move-1").says(http.StatusOK, "POST /bookings/8/cancel")
+	wantRequestsInWordPress(k, database)
+}
+
+// wantRequestsInWordPress: WordPress gets the requests since midnight on the site.
+func wantRequestsInWordPress(k *consoleServer, database *fixtures.Database) {
+	k.t.Helper()
+	const day = "SELECT %s, '2026-11-%s', 'x', 0, %s, 0, 'GET', '/agents', 0, '', 200, '', 100, 1, '', '', '', 0 FROM wp_bookside_requests WHERE id = 1"
+	database.Execute(k.t, "INSERT INTO wp_bookside_requests "+fmt.Sprintf(day, "60", "20 22:59:59", "7"), "INSERT INTO wp_bookside_requests "+fmt.Sprintf(day, "61", "20 23:00:00", "7"),
+		"INSERT INTO wp_bookside_requests "+fmt.Sprintf(day, "62", "20 23:00:01", "0"))
+	c := k.fromWordPress(database)
+	var listed struct {
+		Requests []struct{ ID int64 }
+		Keys     map[string]string
+		Statuses []string
+		More     bool
+	}
+	body := c.ask(http.MethodGet, "/wordpress/requests", nil).contains(http.StatusOK,
+		`"request_id":"till-1","caller":"key","key_id":2,"key":"till \u003ci\u003e","user_id":0,"method":"GET","path":"/bookings/7","route":"/bookings/:id"`, `"status":403,"code":"insufficient_permissions"`,
+		`"caller":"none"`, `"refused":3`, `"caller":"user","key_id":0,"key":"","user_id":7`, `"caller":"visitor"`, `"off":false,"dropped":0`).body
+	if err := json.Unmarshal(body, &listed); err != nil {
+		k.t.Fatal(err)
+	}
+	var ids []int64
+	for _, r := range listed.Requests {
+		ids = append(ids, r.ID)
+	}
+	if !slices.Equal(ids, []int64{62, 61, 50, 4, 3, 2, 1}) || listed.Keys["2"] != "till <i>" || listed.Statuses[0] != "2" || listed.More || strings.Contains(string(body), "rita") {
+		k.t.Errorf("%s", body)
+	}
+	for query, found := range map[string]int{"?key=2": 3, "?status=4&key=1": 1, "?status=403": 1, "?before=3": 2, "?record=x": 0} {
+		if got := strings.Count(string(c.ask(http.MethodGet, "/wordpress/requests"+query, nil).contains(http.StatusOK).body), `"id":`); got != found {
+			k.t.Errorf("%s: %d requests, want %d", query, got, found)
+		}
+	}
+	c.ask(http.MethodGet, "/wordpress/requests/1", nil).contains(http.StatusOK, `"query":"page=x\u0026search=***\u0026whom=***","fields":{"page":"Must be an integer`, `"ignored":["whom"]`)
+	c.ask(http.MethodGet, "/wordpress/requests/99", nil).contains(http.StatusNotFound, "There is no such request")
 }
 
 // TestRequestsAreOff: the page says so, and works without the table.
 func TestRequestsAreOff(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	v := serveSite(t, database, func(s *console.Site) { s.Requests = nil }).login()
+	k := serveSite(t, database, func(s *console.Site) { s.Requests = nil })
+	v := k.login()
 	v.open("/console/requests").says(http.StatusOK, "This server keeps no requests", "requests.keep")
 	database.Execute(t, "DROP TABLE wp_bookside_requests")
 	v.open("/console/requests").says(http.StatusOK, "There are no such requests.")
 	v.open("/console/requests/1").want(http.StatusNotFound)
+	k.fromWordPress(database).ask(http.MethodGet, "/wordpress/requests", nil).contains(http.StatusOK, `{"requests":[],"keys":null,`, `"more":false,"off":true`)
 }

@@ -144,7 +144,7 @@ func TestLoginAtTheProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 		return func(s *console.Site) {
-			s.Proxy = console.Proxy{Secure: true, UserHeader: "X-User", Networks: []*net.IPNet{peers}}
+			s.Proxy = console.Proxy{Address: "https://bookings.example.com", UserHeader: "X-User", Networks: []*net.IPNet{peers}}
 		}
 	}
 	database := fixtures.New(t, fixtures.Small(now))

@@ -92,16 +92,16 @@ func (l requestList) row(e requestlog.Entry) g.Node {
 
 // callerView says who sent a request.
 func callerView(e requestlog.Entry, names map[int64]string) g.Node {
-	switch {
-	case e.Refused > 0:
+	switch e.Caller() {
+	case requestlog.NoCaller:
 		return g.Text(page.Count(int(e.Refused), "request", "requests") + " without a valid key")
-	case strings.HasSuffix(e.Route, "/calendar.ics"):
+	case requestlog.CalendarCaller:
 		return h.A(h.Class("word"), h.Href(calendarsPath), g.Text("calendar "+names[e.KeyID]))
-	case e.KeyID > 0:
+	case requestlog.KeyCaller:
 		return keyLink(e.KeyID, names)
-	case e.FromConsole:
+	case requestlog.ConsoleCaller:
 		return g.Text("the console")
-	case e.UserID > 0:
+	case requestlog.UserCaller:
 		return g.Text(fmt.Sprintf("WordPress user %d", e.UserID))
 	default:
 		return g.Text("a visitor of the site")

@@ -41,6 +41,10 @@ func (c *Console) addWordPress(mux *http.ServeMux) {
 	post("/extensions/{id}/again", c.tellAgain)
 	get("/changes", c.listChanges)
 	get("/overlaps", c.listOverlaps)
+	get("/requests", c.listRequests)
+	get("/requests/{id}", c.showRequest)
+	get("/free-times", c.showFreeTimes)
+	get("/console", c.showAddress)
 	get("/availability", func(v *visit) error {
 		return v.askFor(keys.Key{Permissions: []string{"read_availability"}}, http.MethodGet, "/availability?"+v.r.URL.RawQuery)
 	})

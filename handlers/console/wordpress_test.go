@@ -228,9 +228,9 @@ func (k *consoleServer) madeBy(id int64) string {
 func TestWordPressReads(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k := serveSite(t, database, func(s *console.Site) { s.Proxy.Address = "https://bookings.example.com" })
 	c := k.fromWordPress(database)
-	for path, want := range map[string]string{"webhooks": `{"webhooks":[]}`, "changes": `{"changes":[]}`, "overlaps": `{"overlaps":[],"more":false}`} {
+	for path, want := range map[string]string{"console": `{"address":"https://bookings.example.com","path":"/console/bookings"}`, "webhooks": `{"webhooks":[]}`, "changes": `{"changes":[]}`, "overlaps": `{"overlaps":[],"more":false}`} {
 		if got := strings.TrimSpace(string(c.ask(http.MethodGet, "/wordpress/"+path, nil).contains(http.StatusOK).body)); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
@@ -306,7 +306,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 			t.Errorf("%s: %d %s", name, answer.status, answer.body)
 		}
 	}
-	for _, path := range []string{"/wordpress/keys", "/wordpress/keys/1", "/wordpress/webhooks", "/wordpress/changes", "/wordpress/overlaps", "/wordpress/", "/wordpress/anything"} {
+	for _, path := range []string{"/wordpress/keys", "/wordpress/keys/1", "/wordpress/webhooks", "/wordpress/changes", "/wordpress/overlaps", "/wordpress/requests", "/wordpress/free-times", "/wordpress/console", "/wordpress/", "/wordpress/anything"} {
 		request, _ := c.request(http.MethodGet, path, nil)
 		if answer := c.send(request); answer.status != http.StatusForbidden && answer.status != http.StatusTooManyRequests {
 			t.Errorf("%s: %d %s", path, answer.status, answer.body)
@@ -383,7 +383,8 @@ func TestWrongSignaturesAreLimited(t *testing.T) {
 	k.visitor().post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
 }
 
-// TestWordPressAsksForUsers: WordPress books for a user within what their role allows, and gets the API's response as it is.
+// TestWordPressAsksForUsers: WordPress books for a user within what their role allows, and gets the API's response as it is,
+// also if the console is closed to browsers.
 func TestWordPressAsksForUsers(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -394,6 +395,7 @@ func TestWordPressAsksForUsers(t *testing.T) {
 	}
 	var asked []question
 	k := serveSite(t, database, func(s *console.Site) {
+		s.Closed, s.Proxy.Address = true, "https://bookings.example.com"
 		s.Ask = func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -421,6 +423,7 @@ func TestWordPressAsksForUsers(t *testing.T) {
 	if diff := cmp.Diff(want, asked, cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
+	c.ask(http.MethodGet, "/wordpress/console", nil).contains(http.StatusOK, `{"address":"","path":""}`)
 }
 
 // TestWordPressWithoutTables: a server that cannot check a signature or store a nonce serves nothing.

@@ -219,9 +219,10 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 		API:     "http://" + Dialable(api.address) + base,
 		Proxied: len(options.TrustedProxies) > 0,
 		Proxy: console.Proxy{
-			Secure:     strings.HasPrefix(s.Config.Admin.BaseURL, "https://"),
+			Address:    s.Config.Admin.BaseURL,
 			UserHeader: s.Config.Admin.TrustedUserHeader, Networks: options.TrustedProxies,
 		},
+		Closed:   !s.Config.Admin.KeysPage,
 		ReadOnly: s.Config.Admin.ReadOnly,
 		Timeout:  options.RequestTimeout, Documents: sync.OnceValues(s.library),
 	})

@@ -195,20 +195,9 @@ func ChangesOf(entries []journal.Entry, names map[int64]string) List[Change] {
 
 // Overlap are two bookings that their agent, or an asset, cannot both have.
 type Overlap struct {
-	Agent       string                `json:"agent"`
-	BuffersOnly bool                  `json:"buffers_only"`
-	Bookings    [2]OverlappingBooking `json:"bookings"`
-}
-
-// OverlappingBooking is a booking of an Overlap.
-type OverlappingBooking struct {
-	ID       int64  `json:"id"`
-	Code     string `json:"code"`
-	Service  string `json:"service"`
-	Customer string `json:"customer"`
-	Date     string `json:"date"`
-	Start    int    `json:"start"` // minutes after midnight
-	End      int    `json:"end"`
+	Agent       string     `json:"agent"`
+	BuffersOnly bool       `json:"buffers_only"`
+	Bookings    [2]Booking `json:"bookings"`
 }
 
 // Overlaps is a list of overlaps.

@@ -1,4 +1,5 @@
-package console
+// Package shared keeps values that are too expensive to compute for each page. It imports adapter/domain.
+package shared
 
 import (
 	"context"
@@ -7,9 +8,8 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 )
 
-// shared is a value that is too expensive to compute for each page. Visitors share it during its lifetime,
-// and only one of them recomputes it.
-type shared[T any] struct {
+// Value is a value that visitors share during its lifetime; only one of them recomputes it.
+type Value[T any] struct {
 	now  domain.Clock
 	life time.Duration
 	find func(context.Context) (T, error)
@@ -19,12 +19,13 @@ type shared[T any] struct {
 	at    time.Time // when it was computed; zero for never
 }
 
-func newShared[T any](now domain.Clock, life time.Duration, find func(context.Context) (T, error)) *shared[T] {
-	return &shared[T]{now: now, life: life, find: find, turn: make(chan struct{}, 1)}
+// New returns a value with a lifetime, which find computes.
+func New[T any](now domain.Clock, life time.Duration, find func(context.Context) (T, error)) *Value[T] {
+	return &Value[T]{now: now, life: life, find: find, turn: make(chan struct{}, 1)}
 }
 
-// get returns the value and its age. Errors are not shared.
-func (s *shared[T]) get(ctx context.Context) (value T, age time.Duration, err error) {
+// Get returns the value and its age. Errors are not shared.
+func (s *Value[T]) Get(ctx context.Context) (value T, age time.Duration, err error) {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
