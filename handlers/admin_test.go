@@ -98,7 +98,7 @@ func TestAdminServesNoOtherPath(t *testing.T) {
 func TestAdminLeadsToTheConsole(t *testing.T) {
 	t.Parallel()
 	admin := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
-	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
+	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler), nil))
 	for from, to := range map[string]string{"/": "/console", "/keys": "/console/keys"} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			if r := probe(t, admin, method, from); r.Code != http.StatusSeeOther || r.Header().Get("Location") != to {
@@ -117,7 +117,7 @@ func TestAdminRejectsUnknownHosts(t *testing.T) {
 	admin := monitor.NewAdmin(slog.New(slog.NewJSONHandler(log, nil)), []string{"Bookside.internal"})
 	admin.ServeMetrics(monitor.NewMetrics(monitor.Build{}))
 	admin.ServeProfiles()
-	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
+	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler), nil))
 	statuses := map[string]int{
 		"/livez": 200, "/readyz": 503, "/metrics": 200, "/debug/pprof/": 200, "/debug/pprof/symbol": 200, "/debug/pprof/goroutine": 200,
 		"/debug/pprof/cmdline": 404, "/console/keys": 503, "/console/style.css": 200, "/": 303, "/keys": 303, "/unknown": 404,

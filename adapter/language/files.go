@@ -151,5 +151,5 @@ func readFile(path string) (_ Texts, err error) {
 	case len(content) > maxSize:
 		return nil, fmt.Errorf("larger than %d bytes", maxSize)
 	}
-	return parse(content)
+	return Parse(content)
 }

@@ -44,7 +44,7 @@ func TestTexts(t *testing.T) {
 			texts := files.Texts("de_DE")
 			for original, want := range map[string]string{
 				"Service": "Dienstleistung", "Approved": "Genehmigt", "Untranslated": "Untranslated", "Unknown": "Unknown", "": "",
-				"%d day": "%d Tag", "May": "Mai",
+				"%d day": "%d Tag", "%d days": "%d Tage", "May": "Mai",
 			} {
 				if got := texts.Of(original); got != want {
 					t.Errorf("%q is %q, want %q", original, got, want)

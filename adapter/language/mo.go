@@ -19,9 +19,10 @@ const magic = 0x950412de
 // headerSize is the length of seven numbers.
 const headerSize = 28
 
-// parse reads the translations in a .mo file. For a plural it takes the singular, as WordPress does for a
-// text without a number; a context precedes its text.
-func parse(file []byte) (Texts, error) {
+// Parse reads the translations in a .mo file. A context precedes its text. A plural is translated by the last
+// form of its text, and its singular by the first, which is right for languages that have two, as English and
+// German do.
+func Parse(file []byte) (Texts, error) {
 	if len(file) < headerSize {
 		return nil, errMalformed
 	}
@@ -34,29 +35,32 @@ func parse(file []byte) (Texts, error) {
 	}
 	content := string(file) // all texts share it
 	count, originals, translations := int64(order.Uint32(file[8:])), int64(order.Uint32(file[12:])), int64(order.Uint32(file[16:]))
-	text := func(table, i int64) (string, bool) {
+	forms := func(table, i int64) ([]string, bool) {
 		at := table + 8*i
 		if at+8 > int64(len(file)) {
-			return "", false
+			return nil, false
 		}
 		length, offset := int64(order.Uint32(file[at:])), int64(order.Uint32(file[at+4:]))
 		if offset+length > int64(len(file)) {
-			return "", false
+			return nil, false
 		}
-		singular, _, _ := strings.Cut(content[offset:offset+length], "\x00")
-		return singular, true
+		return strings.Split(content[offset:offset+length], "\x00"), true
 	}
 	texts := Texts{}
 	for i := range count {
-		original, ok := text(originals, i)
-		translated, also := text(translations, i)
-		switch {
-		case !ok || !also:
+		original, ok := forms(originals, i)
+		translated, also := forms(translations, i)
+		if !ok || !also {
 			return nil, fmt.Errorf("%w: a text is outside of the file", errMalformed)
-		case !utf8.ValidString(translated):
-			return nil, fmt.Errorf("%w: not UTF-8", errMalformed)
-		case original != "" && translated != "": // the first is the header
-			texts[original] = translated
+		}
+		for n, text := range original {
+			form := translated[min(n*len(translated), len(translated)-1)]
+			switch {
+			case !utf8.ValidString(form):
+				return nil, fmt.Errorf("%w: not UTF-8", errMalformed)
+			case text != "" && form != "": // the first is the header
+				texts[text] = form
+			}
 		}
 	}
 	return texts, nil

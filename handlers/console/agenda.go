@@ -90,7 +90,6 @@ func (a agendaChoice) days() (from, to availability.Day) {
 type agendaPage struct {
 	agendaChoice
 	today    availability.Day
-	zone     session.Zone
 	all      []slots.Choice // agents or locations
 	grid     page.Grid
 	more     bool
@@ -102,7 +101,7 @@ func (c *Console) showAgenda(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := agendaPage{today: availability.MomentOf(site.LocalNow()).Day, zone: site.Zone, readOnly: v.ReadOnly}
+	p := agendaPage{today: availability.MomentOf(site.LocalNow()).Day, readOnly: v.ReadOnly}
 	p.agendaChoice = readAgendaChoice(v.r.URL.Query(), p.today)
 	from, to := p.days()
 	if p.all, err = slots.TimetableColumns(v.ctx(), site, p.Of, from, to); err != nil {
@@ -144,7 +143,7 @@ func (p *agendaPage) chosen() []slots.Choice {
 func (p *agendaPage) column(site *session.Session, of slots.Choice, day availability.Day, table slots.Timetable, off []timeoff.TimeOff) page.Column {
 	other := p.agendaChoice
 	other.Week, other.Day, other.ID, other.Page = !p.Week, day, of.ID, 0
-	column := page.Column{Title: of.Name, Path: other.path(), Today: day == p.today}
+	column := page.Column{Title: page.Name(of.Name), Path: other.path(), Today: day == p.today}
 	if p.Week {
 		other.ID = 0
 		column.Title, column.Path = words.ShortDay(day), other.path()
@@ -167,12 +166,12 @@ func (p *agendaPage) column(site *session.Session, of slots.Choice, day availabi
 	}
 	for _, hold := range table.Holds {
 		if is(hold.Agent, hold.Location) {
-			column.Add(page.Item{Kind: "hold", Content: taken("Held for a customer"), Span: minutesOn(day, hold.Start, site.Zone.Clock().StoredEnd(hold.Start, hold.End, hold.Duration))})
+			column.Add(page.Item{Kind: "hold", Content: taken(page.Text("Held for a customer")), Span: minutesOn(day, hold.Start, site.Zone.Clock().StoredEnd(hold.Start, hold.End, hold.Duration))})
 		}
 	}
 	for _, event := range table.Events {
 		if event.Day == day && event.Agent == of.ID {
-			column.Add(page.Item{Kind: "off", Behind: true, Content: taken("Event in the agent's calendar"), Span: page.Span{From: int(event.Start), To: int(event.End)}})
+			column.Add(page.Item{Kind: "off", Behind: true, Content: taken(page.Text("Event in the agent's calendar")), Span: page.Span{From: int(event.Start), To: int(event.End)}})
 		}
 	}
 	for _, t := range off {

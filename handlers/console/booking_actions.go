@@ -17,10 +17,10 @@ import (
 // bookingAction is what an administrator can do with a booking: an operation of the API.
 type bookingAction struct {
 	Name    string // in its path
-	Button  string
-	Done    string // a sentence
-	Reason  string // the field of the operation that takes a reason; "" for none
-	Moves   bool   // to another time or agent
+	Button  page.Text
+	Done    page.Text // a sentence
+	Reason  string    // the field of the operation that takes a reason; "" for none
+	Moves   bool      // to another time or agent
 	May     func(status string) bool
 	request api.Request // its target is behind the path of the booking
 }
@@ -101,7 +101,7 @@ func (c *Console) addChange(mux *http.ServeMux, path string, show func(*visit) e
 		}
 	}
 	mux.Handle("GET "+path, c.withSession(allowed(show)))
-	mux.Handle("POST "+path, c.withForm(func(v *visit, status int, problem string) error {
+	mux.Handle("POST "+path, c.withForm(func(v *visit, status int, problem page.Text) error {
 		return allowed(func(v *visit) error { return again(v, status, problem) })(v)
 	}, allowed(submit)))
 }
@@ -137,7 +137,7 @@ func (c *Console) showAction(v *visit) error {
 	})
 }
 
-func (c *Console) redisplayAction(v *visit, status int, problem string) error {
+func (c *Console) redisplayAction(v *visit, status int, problem page.Text) error {
 	return c.withAction(v, func(f *actionForm) error {
 		f.Form = page.Submitted(v.r, problem)
 		return c.showActionForm(v, status, f)
@@ -150,7 +150,7 @@ func (c *Console) showActionForm(v *visit, status int, f *actionForm) (err error
 			return err
 		}
 	}
-	c.show(v, status, page.Layout{Title: f.Button + ": " + f.booking.title(), Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
+	c.show(v, status, page.Layout{Title: page.Textf("%s: %s", f.Button, f.booking.title()), Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
 	return nil
 }
 

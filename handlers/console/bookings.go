@@ -80,7 +80,7 @@ func (c *Console) listBookings(v *visit) error {
 	if list.found, err = bookings.List(v.ctx(), site, filter); err != nil {
 		return err
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: "Bookings"}, list.view())
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Bookings")}, list.view())
 	return nil
 }
 

@@ -44,7 +44,7 @@ func TestAgenda(t *testing.T) {
 	day := v.open("/console/bookings?day=2026-12-06").says(http.StatusOK, "Sunday, 6 December 2026", "closed", "Held for a customer", "13:00–14:00")
 	for id, wants := range map[string][]string{
 		// 09:00 is the first hour that is shown; Berlin is an hour ahead of UTC.
-		"7001": {"booking from-0 for-12 lane-1 approved overlaps", "09:00–10:00", `title="08:00 UTC"`, "Quick check, overlaps"},
+		"7001": {"booking from-0 for-12 lane-1 approved overlaps", "09:00–10:00", `title="2026-12-06 08:00 UTC"`, "Quick check, overlaps"},
 		"7002": {"booking from-6 for-13 lane-2 approved overlaps", "09:30–10:35"},
 	} {
 		for _, want := range wants {

@@ -39,7 +39,7 @@ func (c *Console) listCalendars(v *visit) error {
 		rows[i].Labels = labels
 	}
 	slices.SortStableFunc(rows, func(a, b keyRow) int { return cmp.Compare(ended(a), ended(b)) })
-	c.show(v, http.StatusOK, page.Layout{Title: "Calendars"}, calendarsView(rows))
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Calendars")}, calendarsView(rows))
 	return nil
 }
 
@@ -66,9 +66,9 @@ func (c *Console) withCalendar(v *visit, serve func(keys.Key) error) error {
 	return nil
 }
 
-func (c *Console) showRevokeCalendar(v *visit, status int, problem string) error {
+func (c *Console) showRevokeCalendar(v *visit, status int, problem page.Text) error {
 	return c.withCalendar(v, func(key keys.Key) error {
-		c.show(v, status, page.Layout{Title: "Revoke calendar " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != ""}, revokeCalendarView(key, csrfToken(v.session), problem))
+		c.show(v, status, page.Layout{Title: page.Textf("Revoke calendar %d?", key.ID), Invalid: problem != ""}, revokeCalendarView(key, csrfToken(v.session), problem))
 		return nil
 	})
 }
@@ -85,7 +85,7 @@ func (c *Console) revokeCalendar(v *visit) error {
 	})
 }
 
-const newCalendarTitle = "New calendar"
+const newCalendarTitle page.Text = "New calendar"
 
 // calendarForm is the form of a new calendar as submitted.
 type calendarForm struct{ page.Form }
@@ -106,7 +106,7 @@ func (c *Console) showNewCalendar(v *visit) error {
 	return c.showCalendarForm(v, http.StatusOK, &calendarForm{page.NewForm(url.Values{"of": {string(domain.AgentResource)}, "details": {string(keys.Busy)}})})
 }
 
-func (c *Console) redisplayNewCalendar(v *visit, status int, problem string) error {
+func (c *Console) redisplayNewCalendar(v *visit, status int, problem page.Text) error {
 	return c.showCalendarForm(v, status, &calendarForm{page.Submitted(v.r, problem)})
 }
 
@@ -144,7 +144,7 @@ func (c *Console) createCalendar(v *visit) error {
 		return c.redisplayNewCalendar(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: calendar created", "key_id", key.ID)
-	c.show(v, http.StatusOK, page.Layout{Title: "Calendar " + strconv.FormatInt(key.ID, 10) + " was made"}, calendarAddressView(key, c.addresses(v), secret))
+	c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Calendar %d was made", key.ID)}, calendarAddressView(key, c.addresses(v), secret))
 	return nil
 }
 

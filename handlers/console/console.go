@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/language"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/handlers/console/facts"
@@ -49,6 +50,7 @@ type Console struct {
 	crowded    chan struct{}
 	signatures *signature.Checker
 	site       atomic.Pointer[Site] // nil before Open
+	german     language.Texts       // nil if the console speaks English only
 }
 
 // Site is what the console shows and changes.
@@ -76,9 +78,10 @@ type Site struct {
 	overview *overview
 }
 
-// New returns a console that asks its visitors to wait until Open is called.
-func New(now domain.Clock, log *slog.Logger) *Console {
-	c := &Console{now: now, log: log, logins: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1), signatures: signature.NewChecker(now, log)}
+// New returns a console that asks its visitors to wait until Open is called. german are the texts of the companion's
+// translation; nil for a console in English only.
+func New(now domain.Clock, log *slog.Logger, german language.Texts) *Console {
+	c := &Console{now: now, log: log, german: german, logins: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1), signatures: signature.NewChecker(now, log)}
 	mux := http.NewServeMux()
 	page.ServeFiles(mux, Path)
 	mux.Handle("GET "+Path, c.withSession(c.showOverview))
@@ -163,7 +166,7 @@ func (c *Console) withDatabase(serve func(*visit) error) http.Handler {
 }
 
 func (c *Console) showStarting(v *visit) {
-	c.answer(v, http.StatusServiceUnavailable, page.Layout{Title: "The database is not open yet", RefreshAfter: retryAfter},
+	c.answer(v, http.StatusServiceUnavailable, page.Layout{Title: page.Text("The database is not open yet"), RefreshAfter: retryAfter},
 		messageView("", "", "The console needs the site's database, and Bookside is not connected to it yet. This page reloads by itself."),
 		facts.Message{Message: "The server of the API is not connected to the database yet. Try again in a moment."})
 }
@@ -175,7 +178,7 @@ func (c *Console) fail(v *visit, err error) {
 }
 
 // explain logs an error and describes it for the page.
-func (c *Console) explain(v *visit, err error) (problem string, status int) {
+func (c *Console) explain(v *visit, err error) (problem page.Text, status int) {
 	c.log.ErrorContext(v.ctx(), "console failed", "error", err)
 	switch {
 	case errors.Is(err, wpdb.ErrReadOnly), errors.Is(err, wpdb.ErrAccessDenied):
@@ -198,8 +201,8 @@ func (c *Console) notFound(v *visit) error {
 }
 
 // showMessage sends a page that only has a text.
-func (c *Console) showMessage(v *visit, status int, title, text string) {
-	c.answer(v, status, page.Layout{Title: title}, messageView(v.session, v.r.URL.Path, text), facts.Message{Message: title + ". " + text})
+func (c *Console) showMessage(v *visit, status int, title, text page.Text) {
+	c.answer(v, status, page.Layout{Title: title}, messageView(v.session, v.r.URL.Path, text), facts.Message{Message: string(title + ". " + text)})
 }
 
 // retryAfter is how long a client is asked to wait for the database, in seconds.
@@ -221,15 +224,16 @@ func (c *Console) answer(v *visit, status int, l page.Layout, content g.Node, fa
 func (c *Console) show(v *visit, status int, l page.Layout, content g.Node) {
 	l.Files, l.Banner = Path, v.banner()
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.Header().Set("Vary", "Accept-Language")
 	if status == http.StatusServiceUnavailable {
 		v.w.Header().Set(retryAfterHeader, strconv.Itoa(retryAfter))
 	}
 	v.w.WriteHeader(status)
-	_ = l.Around(content).Render(v.w) // fails only if the client is gone
+	_ = l.Around(content).Render(page.For(v.w, c.reader(v))) // fails only if the client is gone
 }
 
 // redirectToOverview redirects to the first page and drops the form.
-func redirectToOverview(v *visit, _ int, _ string) error {
+func redirectToOverview(v *visit, _ int, _ page.Text) error {
 	http.Redirect(v.w, v.r, Path, http.StatusSeeOther)
 	return nil
 }

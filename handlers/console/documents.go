@@ -24,7 +24,7 @@ func (c *Console) listDocuments(v *visit) error {
 	if query != "" {
 		content = matchList(library.Search(query))
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: "Documents"}, g.Group{documentSearch(query), content})
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Documents")}, g.Group{documentSearch(query), content})
 	return nil
 }
 
@@ -37,31 +37,31 @@ func (c *Console) showDocument(v *visit) error {
 	if !ok {
 		return c.noPage(v)
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: document.Title}, g.Group{documentSearch(""), h.Article(g.Raw(string(document.HTML)))})
+	c.show(v, http.StatusOK, page.Layout{Title: page.Name(document.Title)}, g.Group{documentSearch(""), h.Article(h.Lang("en"), g.Raw(string(document.HTML)))})
 	return nil
 }
 
 func documentSearch(query string) g.Node {
 	return h.Form(h.Role("search"), h.Action(DocumentsPath),
 		h.Div(h.Class("field"),
-			h.Label(h.For("q"), g.Text("Search in all documents")),
+			h.Label(h.For("q"), page.Text("Search in all documents")),
 			h.Input(h.Type("search"), h.ID("q"), h.Name("q"), h.Value(query)),
 		),
-		h.Button(h.Class("quiet"), g.Text("Search")),
+		h.Button(h.Class("quiet"), page.Text("Search")),
 	)
 }
 
 func documentList(library *documents.Library) g.Node {
-	return h.Ul(g.Map(library.Documents(), func(d documents.Document) g.Node {
+	return h.Ul(h.Lang("en"), g.Map(library.Documents(), func(d documents.Document) g.Node {
 		return h.Li(h.A(h.Href(DocumentsPath+"/"+d.Name), g.Text(d.Title)), h.Br(), g.Text(d.Summary()))
 	}))
 }
 
 func matchList(found []documents.Match) g.Node {
 	if len(found) == 0 {
-		return h.P(g.Text("No document has all of these words."))
+		return h.P(page.Text("No document has all of these words."))
 	}
-	return h.Ul(g.Map(found, func(m documents.Match) g.Node {
+	return h.Ul(h.Lang("en"), g.Map(found, func(m documents.Match) g.Node {
 		address, title := DocumentsPath+"/"+m.Document, m.Title
 		if m.Anchor != "" {
 			address, title = address+"#"+m.Anchor, m.Title+": "+m.Heading

@@ -25,7 +25,7 @@ func (c *Console) addExtensions(mux *http.ServeMux) {
 // shownEvents is the number of events on a page.
 const shownEvents = 100
 
-func (c *Console) listEvents(v *visit, status int, problem string) error {
+func (c *Console) listEvents(v *visit, status int, problem page.Text) error {
 	state := v.r.URL.Query().Get("state")
 	if !slices.Contains(events.States, state) {
 		state = ""
@@ -34,7 +34,7 @@ func (c *Console) listEvents(v *visit, status int, problem string) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no events
 		return err
 	}
-	c.answer(v, status, page.Layout{Title: "Extensions", Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem), facts.EventsOf(list))
+	c.answer(v, status, page.Layout{Title: page.Text("Extensions"), Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem), facts.EventsOf(list))
 	return nil
 }
 
@@ -62,37 +62,38 @@ func (c *Console) tellAgain(v *visit) error {
 	return nil
 }
 
-func eventsView(state string, list []events.Stored, csrf, problem string) g.Node {
+func eventsView(state string, list []events.Stored, csrf string, problem page.Text) g.Node {
 	filters := []page.Link{{Text: "all", Path: extensionsPath, Here: state == ""}}
 	for _, s := range events.States {
-		filters = append(filters, page.Link{Text: s, Path: extensionsPath + "?state=" + s, Here: state == s})
+		filters = append(filters, page.Link{Text: page.Text(s), Path: extensionsPath + "?state=" + s, Here: state == s})
 	}
-	table := h.P(g.Text("There are no such events."))
+	table := h.P(page.Text("There are no such events."))
 	if len(list) > 0 {
-		table = page.Table([]string{"Event", "State", "Queued", ""}, g.Map(list, func(e events.Stored) g.Node { return eventRow(e, csrf) }))
+		table = page.Table([]page.Text{"Event", "State", "Queued", ""}, g.Map(list, func(e events.Stored) g.Node { return eventRow(e, csrf) }))
 	}
 	return g.Group{
 		page.Alert(problem),
-		h.P(g.Text("What the companion told the extensions of the site, such as calendars and Zoom, about changes by the API. To compare the site's own times and prices with those of the API, run "), h.Code(g.Text("bookside extensions verify")), g.Text(".")),
+		page.ZoneHint(),
+		h.P(page.Textf("What the companion told the extensions of the site, such as calendars and Zoom, about changes by the API. To compare the site's own times and prices with those of the API, run %s.", h.Kbd(page.Code("bookside extensions verify")))),
 		page.Links("States", filters),
 		table,
-		h.P(h.Class("hint"), g.Text("Times are in UTC. The newest "+strconv.Itoa(shownEvents)+" of the last 30 days are shown. What extensions may have heard of as new is told again as an update, and payments are not told again; messages are not sent again.")),
+		h.P(h.Class("hint"), page.Textf("The newest %d of the last 30 days are shown. What extensions may have heard of as new is told again as an update, and payments are not told again; messages are not sent again.", shownEvents)),
 	}
 }
 
 func eventRow(e events.Stored, csrf string) g.Node {
 	id := strconv.FormatInt(e.ID, 10)
-	state := g.Group{h.Span(h.Class("status "+e.State), g.Text(e.State))}
+	state := g.Group{h.Span(h.Class("status "+e.State), page.Text(e.State))}
 	if e.FinishedAt != "" {
-		state = append(state, h.Br(), h.Span(h.Class("hint"), page.NewUTC(e.FinishedAt).View("")))
+		state = append(state, h.Br(), h.Span(h.Class("hint"), page.Stamp(e.FinishedAt, "")))
 	}
 	if e.Failure != "" {
 		state = append(state, h.Br(), g.Text(e.Failure))
 	}
 	return page.Row(g.Group{h.Span(h.Class("name event"), g.Text(e.Name)), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.RecordID, 10)))},
 		page.Cell("State", state),
-		page.Cell("Queued", page.NewUTC(e.CreatedAt).View("")),
+		page.Cell("Queued", page.Stamp(e.CreatedAt, "")),
 		h.Td(h.Role("cell"), h.Class("actions"), g.If(e.Repeatable(), h.Form(h.Method("post"), h.Action(extensionsPath+"/"+id+"/again"),
-			page.Hidden("csrf", csrf), h.Button(g.Text("Send again"), page.ScreenReaderText(" "+e.Name+" "+strconv.FormatInt(e.RecordID, 10)))))),
+			page.Hidden("csrf", csrf), h.Button(page.Text("Send again"), page.ScreenReaderText(page.Name(" "+e.Name+" "+strconv.FormatInt(e.RecordID, 10))))))),
 	)
 }

@@ -96,7 +96,7 @@ func (l requestList) facts() facts.Requests {
 func (p *freeTimesPage) facts() facts.FreeTimes {
 	explain := p.answer.Data.Explain
 	times := facts.FreeTimes{
-		Day: p.Day.String(), Service: p.Service, Agent: p.Agent, Location: p.Location, Problem: p.problem, Missing: explain.Message,
+		Day: p.Day.String(), Service: p.Service, Agent: p.Agent, Location: p.Location, Problem: string(p.problem), Missing: explain.Message,
 		Services: facts.NamesOf(p.choices[domain.ServiceResource]), Agents: facts.NamesOf(p.choices[domain.AgentResource]), Locations: facts.NamesOf(p.choices[domain.LocationResource]),
 		Free: len(p.answer.Data.Free), All: len(p.answer.Data.Free) + len(explain.Unavailable),
 		Starts: []facts.Starts{}, Places: p.placeFacts(p.placesOfMissing(cmp.Or(explain.Missing, slots.MissingHours))),
@@ -116,7 +116,7 @@ func (p *freeTimesPage) facts() facts.FreeTimes {
 func (p *freeTimesPage) placeFacts(links []page.Link) []facts.Place {
 	places := []facts.Place{}
 	for _, link := range links {
-		places = append(places, facts.Place{Text: link.Text, Page: strings.TrimPrefix(link.Path, p.address+"/wp-admin/")})
+		places = append(places, facts.Place{Text: string(link.Text), Page: strings.TrimPrefix(link.Path, p.address+"/wp-admin/")})
 	}
 	return places
 }

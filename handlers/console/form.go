@@ -65,7 +65,7 @@ func (c *Console) numbers(v *visit, resource domain.Resource, text string) (stri
 	}
 	if _, unknown := errors.AsType[*slots.ChoiceError](err); err != nil && !unknown {
 		problem, _ := c.explain(v, err)
-		return "", errors.New(strings.TrimSuffix(problem, "."))
+		return "", errors.New(strings.TrimSuffix(string(problem), "."))
 	}
 	return text, err
 }
@@ -74,18 +74,19 @@ func (c *Console) numbers(v *visit, resource domain.Resource, text string) (stri
 func fields[S, N any](f *page.Form, attributes []keys.Attribute[S, N]) g.Node {
 	shown := make(g.Group, len(attributes))
 	for i, a := range attributes {
+		label, hint := page.Text(a.Label), page.Text(a.Hint)
 		switch {
 		case len(a.Choices) > 0:
-			shown[i] = f.Radios(a.Name, a.Label, a.Hint, choicesOf(a))
+			shown[i] = f.Radios(a.Name, label, hint, choicesOf(a))
 		case a.Lines:
-			shown[i] = f.Field(a.Name, a.Label, a.Hint, h.Textarea(h.ID(a.Name), h.Name(a.Name), h.Class("code"), h.Rows("3"), g.Attr("spellcheck", "false"), g.Attr("autocapitalize", "none"),
+			shown[i] = f.Field(a.Name, label, hint, h.Textarea(h.ID(a.Name), h.Name(a.Name), h.Class("code"), h.Rows("3"), g.Attr("spellcheck", "false"), g.Attr("autocapitalize", "none"),
 				page.DescribedBy(a.Name, f.ErrorFor(a.Name)), g.Text(f.Value(a.Name))))
 		case a.Box && a.Label != "":
-			shown[i] = h.FieldSet(h.Legend(g.Text(a.Label)), h.Div(h.Class("choices"), f.Box(a.Name, a.Hint, h.ID(a.Name))))
+			shown[i] = h.FieldSet(h.Legend(label), h.Div(h.Class("choices"), f.Box(a.Name, hint, h.ID(a.Name))))
 		case a.Box:
-			shown[i] = h.P(f.Box(a.Name, a.Hint))
+			shown[i] = h.P(f.Box(a.Name, hint))
 		default:
-			shown[i] = f.Text(a.Name, a.Label, a.Hint, g.If(a.Max > 0, h.MaxLength(strconv.Itoa(a.Max))), g.If(a.Date, h.Type("date")),
+			shown[i] = f.Text(a.Name, label, hint, g.If(a.Max > 0, h.MaxLength(strconv.Itoa(a.Max))), g.If(a.Date, h.Type("date")),
 				g.If(!a.Optional, h.Required()), g.If(!a.Optional && i == 0 && !f.Invalid(), h.AutoFocus()))
 		}
 	}
@@ -95,7 +96,7 @@ func fields[S, N any](f *page.Form, attributes []keys.Attribute[S, N]) g.Node {
 func choicesOf[S, N any](a keys.Attribute[S, N]) []page.Choice {
 	choices := make([]page.Choice, len(a.Choices))
 	for i, c := range a.Choices {
-		choices[i] = page.Choice(c)
+		choices[i] = page.Choice{Value: c.Value, Text: page.Text(c.Text)}
 	}
 	return choices
 }

@@ -110,8 +110,8 @@ type freeTimesPage struct {
 	freeTimesQuestion
 	site     *session.Session
 	choices  map[domain.Resource][]slots.Choice
-	address  string // of WordPress; "" if unknown
-	problem  string // why the API gave no answer
+	address  string    // of WordPress; "" if unknown
+	problem  page.Text // why the API gave no answer
 	answer   freeTimesAnswer
 	grid     []starts
 	bookings map[int64]records.Booking // that are in the way
@@ -145,7 +145,7 @@ func (c *Console) showFreeTimes(v *visit) error {
 		v.send(http.StatusOK, p.facts())
 		return nil
 	}
-	c.show(v, status, page.Layout{Title: "Why is this time not free?", Invalid: p.problem != ""}, p.view())
+	c.show(v, status, page.Layout{Title: page.Text("Why is this time not free?"), Invalid: p.problem != ""}, p.view())
 	return nil
 }
 
@@ -156,11 +156,12 @@ func (p *freeTimesPage) ask(v *visit) (status int, err error) {
 		return 0, err
 	}
 	if answer.Refused() {
-		p.problem = api.Sentence(answer.Error.Message)
+		problem := api.Sentence(answer.Error.Message)
 		problems := answer.Problems()
 		for _, field := range slices.Sorted(maps.Keys(problems)) {
-			p.problem += " " + api.Sentence(problems[field])
+			problem += " " + api.Sentence(problems[field])
 		}
+		p.problem = page.Text(problem)
 		return answer.Status, nil
 	}
 	if err := answer.Read(&p.answer); err != nil {

@@ -3,11 +3,9 @@ package console
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bookside/bookside/adapter/keys"
@@ -19,10 +17,10 @@ import (
 // keyForm is the form for the terms of a key.
 type keyForm struct {
 	page.Form
-	MaskedSecret                     string   // of an existing key
-	Permissions                      []string // ticked boxes
-	Preset                           string   // name of a preset, or custom
-	DefaultPerMinute, DefaultPerHour string   // the configured limits as text
+	MaskedSecret                     string      // of an existing key
+	Permissions                      []string    // ticked boxes
+	Preset                           string      // name of a preset, or custom
+	DefaultPerMinute, DefaultPerHour page.Phrase // the configured limits
 }
 
 // attributes returns the attributes in the order of the Form: the kind of a new key comes before the many
@@ -66,7 +64,7 @@ func (f *keyForm) rows() []facts.PermissionRow {
 }
 
 // submittedForm returns the form as submitted.
-func submittedForm(r *http.Request, problem string) *keyForm {
+func submittedForm(r *http.Request, problem page.Text) *keyForm {
 	// WordPress sends one list, a browser each box.
 	permissions := strings.FieldsFunc(strings.Join(r.PostForm["permissions"], ","), func(r rune) bool { return r == ',' })
 	f := &keyForm{Form: page.Submitted(r, problem), Permissions: permissions, Preset: strings.TrimSpace(r.PostForm.Get("preset"))}
@@ -83,7 +81,7 @@ func storedForm(key keys.Key) *keyForm {
 }
 
 // submittedTerms returns the form of an existing key, as submitted and as stored.
-func submittedTerms(r *http.Request, key keys.Key, problem string) (submitted, stored *keyForm) {
+func submittedTerms(r *http.Request, key keys.Key, problem page.Text) (submitted, stored *keyForm) {
 	submitted, stored = submittedForm(r, problem), storedForm(key)
 	submitted.ID, submitted.Version, submitted.MaskedSecret = stored.ID, stored.Version, stored.MaskedSecret
 	submitted.Values.Set("kind", stored.Value("kind"))
@@ -121,7 +119,7 @@ func samePermissions(a, b []string) bool {
 }
 
 // showForm sends a page with a form and its errors.
-func (c *Console) showForm(v *visit, status int, title string, f *keyForm) error {
+func (c *Console) showForm(v *visit, status int, title page.Phrase, f *keyForm) error {
 	f.DefaultPerMinute, f.DefaultPerHour = f.defaultLimits(v.Limits)
 	c.answer(v, status, page.Layout{Title: title, Invalid: f.Invalid()}, f.view(csrfToken(v.session)), f.facts())
 	return nil
@@ -129,27 +127,27 @@ func (c *Console) showForm(v *visit, status int, title string, f *keyForm) error
 
 // defaultLimits describes the configured limits for the key's kind, or for both kinds while the kind is not
 // chosen.
-func (f *keyForm) defaultLimits(options ratelimit.Options) (perMinute, perHour string) {
-	var minutes, hours []string
+func (f *keyForm) defaultLimits(options ratelimit.Options) (perMinute, perHour page.Phrase) {
+	var minutes, hours []page.Phrase
 	for _, kind := range keys.Kinds {
 		if f.ID != 0 && string(kind) != f.Value("kind") {
 			continue
 		}
 		limits := options.For(keys.Key{Kind: kind})
-		minutes = append(minutes, fmt.Sprintf("%d for %s keys", limits.PerMinute, kind))
-		hours = append(hours, fmt.Sprintf("%d for %s keys", limits.PerHour, kind))
+		minutes = append(minutes, page.Textf("%d for %s keys", limits.PerMinute, page.Text(kind)))
+		hours = append(hours, page.Textf("%d for %s keys", limits.PerHour, page.Text(kind)))
 	}
-	return strings.Join(minutes, ", "), strings.Join(hours, ", ")
+	return page.List(minutes...), page.List(hours...)
 }
 
-const newKeyTitle = "New key"
+const newKeyTitle page.Text = "New key"
 
 func (c *Console) showNew(v *visit) error {
 	f := &keyForm{Form: page.NewForm(url.Values{"kind": {string(keys.Live)}}), Preset: keys.Presets[0].Name}
 	return c.showForm(v, http.StatusOK, newKeyTitle, f)
 }
 
-func (c *Console) redisplayNew(v *visit, status int, problem string) error {
+func (c *Console) redisplayNew(v *visit, status int, problem page.Text) error {
 	return c.showForm(v, status, newKeyTitle, submittedForm(v.r, problem))
 }
 
@@ -176,7 +174,7 @@ func (c *Console) create(v *visit) error {
 
 // showCreated shows a new key. rolled is the key that it replaces; nil for none.
 func (c *Console) showCreated(v *visit, key keys.Key, secret string, rolled *keys.Key) {
-	c.answer(v, http.StatusOK, page.Layout{Title: "Key " + strconv.FormatInt(key.ID, 10) + " was created"},
+	c.answer(v, http.StatusOK, page.Layout{Title: page.Textf("Key %d was created", key.ID)},
 		createdView(c.addresses(v), key, secret, rolled), facts.Created{Secret: secret, ID: key.ID})
 }
 
@@ -192,13 +190,13 @@ func (v *visit) creator() string {
 	return place
 }
 
-func editTitle(key keys.Key) string { return "Change key " + strconv.FormatInt(key.ID, 10) }
+func editTitle(key keys.Key) page.Phrase { return page.Textf("Change key %d", key.ID) }
 
 func (c *Console) showEdit(v *visit) error {
 	return c.withKey(v, func(key keys.Key) error { return c.showForm(v, http.StatusOK, editTitle(key), storedForm(key)) })
 }
 
-func (c *Console) redisplayEdit(v *visit, status int, problem string) error {
+func (c *Console) redisplayEdit(v *visit, status int, problem page.Text) error {
 	return c.withKey(v, func(key keys.Key) error {
 		f, _ := submittedTerms(v.r, key, problem)
 		return c.showForm(v, status, editTitle(key), f)

@@ -12,21 +12,20 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // keyRow is a key as the list shows it.
 type keyRow struct {
 	keys.Key
-	Status            keys.Status
-	Created, LastUsed page.UTC
-	Expires           page.UTC
-	Limited           bool
-	PerMinute         int64
-	PerHour           int64
-	LastDay           int64 // requests in the last 24 hours
-	Labels            slots.Labels
-	Unused            time.Duration // time since the last use
+	Status    keys.Status
+	Limited   bool
+	PerMinute int64
+	PerHour   int64
+	LastDay   int64 // requests in the last 24 hours
+	Labels    slots.Labels
+	Unused    time.Duration // time since the last use
 }
 
 // maskedSecret returns the first and last characters of the secret.
@@ -45,7 +44,7 @@ func (c *Console) row(v *visit, key keys.Key) keyRow {
 	}
 	return keyRow{
 		Unused: unused,
-		Key:    key, Status: key.Status(c.now()), Created: page.NewUTC(key.CreatedAt), LastUsed: page.NewUTC(key.LastUsedAt), Expires: page.NewUTC(key.ExpiresAt),
+		Key:    key, Status: key.Status(c.now()),
 		Limited: v.Limits.Enabled, PerMinute: limits.PerMinute, PerHour: limits.PerHour,
 	}
 }
@@ -80,10 +79,10 @@ func (c *Console) addKeys(mux *http.ServeMux) {
 	mux.Handle("POST "+keysPath+"/{id}/revoke", c.withForm(c.redisplayRevoke, c.revoke))
 }
 
-// matches reports whether a search matches the key's name, id, visible characters, permissions, networks or
-// creator.
-func (r keyRow) matches(search string) bool {
-	text := strings.Join([]string{r.Name, strconv.FormatInt(r.ID, 10), r.maskedSecret(), string(r.Kind), r.permissionText(), strings.Join(r.Permissions, " "),
+// matches reports whether a search matches the key's name, id, visible characters, permissions in the language of the reader,
+// networks or creator.
+func (r keyRow) matches(search string, reader page.Reader) bool {
+	text := strings.Join([]string{r.Name, strconv.FormatInt(r.ID, 10), r.maskedSecret(), string(r.Kind), r.permissionView().For(reader), strings.Join(r.Permissions, " "),
 		keys.FormatNetworks(r.Networks), r.CreatedBy}, "\n")
 	return strings.Contains(strings.ToLower(text), strings.ToLower(search))
 }
@@ -100,36 +99,36 @@ func (c *Console) list(v *visit) error {
 		return err
 	}
 	slices.Reverse(all)
-	labels := c.labels(v, slices.ContainsFunc(all, limited))
+	labels, reader := c.labels(v, slices.ContainsFunc(all, limited)), c.reader(v)
 	for _, key := range all {
 		row := c.row(v, key)
 		row.Labels = labels
 		row.LastDay = day.Keys[key.ID]
 		switch {
-		case !row.matches(found.Search):
+		case !row.matches(found.Search, reader):
 		case row.Status == keys.Active:
 			found.Active = append(found.Active, row)
 		default:
 			found.Inactive = append(found.Inactive, row)
 		}
 	}
-	c.answer(v, http.StatusOK, page.Layout{Title: "API keys"}, found.view(), found.facts())
+	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("API keys")}, found.view(), found.facts())
 	return nil
 }
 
-// confirmation describes the action that the list's address says was just done; "" for none.
-func confirmation(r *http.Request) string {
+// confirmation describes the action that the list's address says was just done; nil for none.
+func confirmation(r *http.Request) page.Phrase {
 	id, err := strconv.ParseInt(r.URL.Query().Get("id"), 10, 64)
 	if err != nil {
-		return ""
+		return nil
 	}
 	switch r.URL.Query().Get("done") {
 	case "changed":
-		return "Key " + strconv.FormatInt(id, 10) + " was changed. The change is in effect."
+		return page.Textf("Key %d was changed. The change is in effect.", id)
 	case "revoked":
-		return "Key " + strconv.FormatInt(id, 10) + " was revoked. It is rejected from now on."
+		return page.Textf("Key %d was revoked. It is rejected from now on.", id)
 	default:
-		return ""
+		return nil
 	}
 }
 
@@ -156,7 +155,7 @@ func (c *Console) withKey(v *visit, serve func(keys.Key) error) error {
 	case !found:
 		return c.notFound(v)
 	case key.Revoked:
-		c.showMessage(v, http.StatusConflict, "Key "+strconv.FormatInt(id, 10)+" is revoked", "It is rejected, and it can no longer be changed. Create another key.")
+		c.showMessage(v, http.StatusConflict, "This key is revoked", "It is rejected, and it can no longer be changed. Create another key.")
 		return nil
 	default:
 		return serve(key)
@@ -165,9 +164,9 @@ func (c *Console) withKey(v *visit, serve func(keys.Key) error) error {
 
 func (c *Console) showRevoke(v *visit) error { return c.redisplayRevoke(v, http.StatusOK, "") }
 
-func (c *Console) redisplayRevoke(v *visit, status int, problem string) error {
+func (c *Console) redisplayRevoke(v *visit, status int, problem page.Text) error {
 	return c.withKey(v, func(key keys.Key) error {
-		c.show(v, status, page.Layout{Title: "Revoke key " + strconv.FormatInt(key.ID, 10) + "?", Invalid: problem != ""},
+		c.show(v, status, page.Layout{Title: page.Textf("Revoke key %d?", key.ID), Invalid: problem != ""},
 			revokeView(c.row(v, key), csrfToken(v.session), problem))
 		return nil
 	})
@@ -184,12 +183,12 @@ func (c *Console) revoke(v *visit) error {
 	})
 }
 
-// permissionText lists the permissions for people.
-func (r keyRow) permissionText() string {
-	texts := make([]string, len(r.Permissions))
+// permissionView lists the permissions for people.
+func (r keyRow) permissionView() page.Phrase {
+	texts := make([]page.Phrase, len(r.Permissions))
 	for i, permission := range r.Permissions {
 		verb, resource, _ := strings.Cut(permission, "_")
-		texts[i] = verb + " " + cmp.Or(resource, everything)
+		texts[i] = words.Permission(verb, cmp.Or(resource, everything))
 	}
-	return strings.Join(texts, ", ")
+	return page.List(texts...)
 }

@@ -56,7 +56,7 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
 	examined := openDatabase(t, database)
-	page := console.New(clock, log)
+	page := console.New(clock, log, nil)
 	site := console.Site{
 		Platform: session.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
 		Figures: k.figures, Requests: k.kept, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,
@@ -265,7 +265,7 @@ func TestLifeOfAKey(t *testing.T) {
 	k.get("/v1/bookings", header).want(http.StatusOK)
 	k.get("/v1/customers", header).want(http.StatusForbidden)
 	v.open("/console/keys").says(http.StatusOK, "Kasse 1", "read bookings, read services", `<code class="network">192.0.2.0/24</code><br><code class="network">2001:<wbr>db8::<wbr>7</code>`, "100 a minute</span>", "70 an hour</span>", "only agents 3 ", "only location 1 ",
-		`<time datetime="2027-02-01T00:00:00Z">2027-02-01 00:00</time>`, `<time datetime="2026-11-21T00:43:00Z">2026-11-21 00:43</time>`)
+		`title="2027-02-01 00:00 UTC">2027-02-01 01:00</time>`, `title="2026-11-21 00:43 UTC">2026-11-21 01:43</time>`)
 
 	form := v.open("/console/keys/2").says(http.StatusOK).form("/console/keys/2")
 	for _, name := range []string{"csrf", "version"} {

@@ -30,7 +30,7 @@ func (c *Console) withSession(serve func(*visit) error) http.Handler {
 			return serve(v)
 		}
 		if v.r.Method == http.MethodPost {
-			c.show(v, http.StatusForbidden, page.Layout{Title: "Your session has expired", Invalid: true}, sessionExpiredView())
+			c.show(v, http.StatusForbidden, page.Layout{Title: page.Text("Your session has expired"), Invalid: true}, sessionExpiredView())
 			return nil
 		}
 		http.Redirect(v.w, v.r, loginPath, http.StatusSeeOther)
@@ -77,7 +77,7 @@ func (c *Console) open(v *visit) error {
 }
 
 // redisplay shows a submitted form again, with a problem.
-type redisplay func(v *visit, status int, problem string) error
+type redisplay func(v *visit, status int, problem page.Text) error
 
 // withForm serves forms of the current session. A form of an earlier session is shown again for
 // resubmission.
@@ -118,7 +118,7 @@ func (c *Console) showLogin(v *visit) error {
 	if found {
 		return redirectToOverview(v, 0, "")
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: "Log in"}, loginView(""))
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Log in")}, loginView(""))
 	return nil
 }
 
@@ -143,12 +143,12 @@ func (c *Console) login(v *visit) error {
 	}
 	if !ok && !allowed {
 		v.w.Header().Set(retryAfterHeader, strconv.FormatInt(ratelimit.Minute.Remaining(used.Now), 10))
-		c.show(v, http.StatusTooManyRequests, page.Layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, and there were too many attempts. Wait a minute."))
+		c.show(v, http.StatusTooManyRequests, page.Layout{Title: page.Text("Log in"), Invalid: true}, loginView("This token is wrong, and there were too many attempts. Wait a minute."))
 		return nil
 	}
 	if !ok {
 		c.log.WarnContext(v.ctx(), "console: login rejected")
-		c.show(v, http.StatusForbidden, page.Layout{Title: "Log in", Invalid: true}, loginView("This token is wrong, already used or expired. Create another one."))
+		c.show(v, http.StatusForbidden, page.Layout{Title: page.Text("Log in"), Invalid: true}, loginView("This token is wrong, already used or expired. Create another one."))
 		return nil
 	}
 	c.log.InfoContext(v.ctx(), "console: login")

@@ -79,10 +79,10 @@ const (
 )
 
 func (s *Site) agenda(ctx context.Context) (agenda, error) {
-	site, err := s.Platform.Session(ctx)
-	if err != nil {
-		return agenda{}, err
-	}
+	return session.ServeBackground(ctx, s.Platform, loadAgenda)
+}
+
+func loadAgenda(ctx context.Context, site *session.Session) (agenda, error) {
 	counted, err := slots.LoadAgenda(ctx, site, agendaDays)
 	if err != nil {
 		return agenda{}, err
@@ -195,11 +195,11 @@ func (c *Console) showOverview(v *visit) error {
 	if p.agenda, p.agendaAge, err = v.overview.agenda.Get(v.ctx()); err != nil {
 		p.agendaProblem = c.problemOf(v, err)
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: "Overview"}, p.view())
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Overview")}, p.view())
 	return nil
 }
 
-func (c *Console) problemOf(v *visit, err error) string {
+func (c *Console) problemOf(v *visit, err error) page.Text {
 	problem, _ := c.explain(v, err)
 	if errors.Is(err, wpdb.ErrReadOnly) || errors.Is(err, wpdb.ErrAccessDenied) {
 		return "The database does not let Bookside read this."

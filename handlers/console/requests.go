@@ -56,7 +56,7 @@ func (f requestFilter) parse() (filter requestlog.Filter, ok bool) {
 // requestList is what the list of requests shows.
 type requestList struct {
 	Filter  requestFilter
-	Problem string // with the record in the filter; "" for none
+	Problem page.Text // with the record in the filter; "" for none
 	Entries []requestlog.Entry
 	Keys    map[int64]string // names
 	Routes  []string
@@ -98,7 +98,7 @@ func (c *Console) listRequests(v *visit) error {
 		v.send(http.StatusOK, list.facts())
 		return nil
 	}
-	c.show(v, status, page.Layout{Title: "Requests", Invalid: !ok}, list.view())
+	c.show(v, status, page.Layout{Title: page.Text("Requests"), Invalid: !ok}, list.view())
 	return nil
 }
 

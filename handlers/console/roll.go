@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/bookside/bookside/adapter/keys"
@@ -19,13 +18,13 @@ func (c *Console) showRoll(v *visit) error {
 	return c.showRollForm(v, http.StatusOK, rollForm{page.NewForm(url.Values{"overlap": {"1d"}})})
 }
 
-func (c *Console) redisplayRoll(v *visit, status int, problem string) error {
+func (c *Console) redisplayRoll(v *visit, status int, problem page.Text) error {
 	return c.showRollForm(v, status, rollForm{page.Submitted(v.r, problem)})
 }
 
 func (c *Console) showRollForm(v *visit, status int, f rollForm) error {
 	return c.withKey(v, func(key keys.Key) error {
-		c.answer(v, status, page.Layout{Title: "Roll key " + strconv.FormatInt(key.ID, 10), Invalid: f.Invalid()},
+		c.answer(v, status, page.Layout{Title: page.Textf("Roll key %d", key.ID), Invalid: f.Invalid()},
 			f.view(c.row(v, key), csrfToken(v.session)), facts.FormOf(&f.Form, keys.RollTerms))
 		return nil
 	})

@@ -43,7 +43,7 @@ func (c *Console) search(v *visit) error {
 			return err
 		}
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: "Search"}, found.view())
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Search")}, found.view())
 	return nil
 }
 

@@ -409,7 +409,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 func TestPageWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	closed := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
-	closed.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler)))
+	closed.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler), nil))
 	for path, status := range map[string]int{"/console/keys": 503, "/console/login": 503, "/console/keys/new": 503, "/console/style.css": 200} {
 		recorder := httptest.NewRecorder()
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)

@@ -32,8 +32,8 @@ type timeOffList struct {
 	site     *session.Session
 	labels   slots.Labels
 	found    lists.Page[timeoff.TimeOff]
-	done     string // what was just done; "" for nothing
-	readOnly bool   // see Site
+	done     page.Phrase // what was just done; nil for nothing
+	readOnly bool        // see Site
 }
 
 func (c *Console) listTimeOff(v *visit) error {
@@ -42,12 +42,12 @@ func (c *Console) listTimeOff(v *visit) error {
 		return err
 	}
 	l := timeOffList{site: site, labels: labels, readOnly: v.ReadOnly}
-	l.done = map[string]string{"entered": "The time off was entered.", "ended": "The time off was ended."}[v.r.URL.Query().Get("done")]
+	l.done = map[string]page.Phrase{"entered": page.Text("The time off was entered."), "ended": page.Text("The time off was ended.")}[v.r.URL.Query().Get("done")]
 	today := availability.MomentOf(site.LocalNow()).Day
 	if l.found, err = timeoff.List(v.ctx(), site, timeoff.Filter{Paging: session.Paging{Page: 1, PerPage: shownTimeOff}, From: &today}); err != nil {
 		return err
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: "Time off"}, l.view())
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Time off")}, l.view())
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (c *Console) showNewTimeOff(v *visit) error {
 	return c.showTimeOffForm(v, http.StatusOK, &timeOffForm{Form: page.NewForm(values)})
 }
 
-func (c *Console) redisplayNewTimeOff(v *visit, status int, problem string) error {
+func (c *Console) redisplayNewTimeOff(v *visit, status int, problem page.Text) error {
 	return c.showTimeOffForm(v, status, &timeOffForm{Form: page.Submitted(v.r, problem)})
 }
 
@@ -102,7 +102,7 @@ func (c *Console) showTimeOffForm(v *visit, status int, f *timeOffForm) (err err
 	if f.site, f.labels, err = v.named(); err != nil {
 		return err
 	}
-	c.show(v, status, page.Layout{Title: "New time off", Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
+	c.show(v, status, page.Layout{Title: page.Text("New time off"), Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
 	return nil
 }
 
@@ -207,7 +207,7 @@ func (c *Console) showDeleteTimeOff(v *visit) error {
 	})
 }
 
-func (c *Console) redisplayDeleteTimeOff(v *visit, status int, problem string) error {
+func (c *Console) redisplayDeleteTimeOff(v *visit, status int, problem page.Text) error {
 	return c.withTimeOff(v, func(e *timeOffEnd) error {
 		e.Form = page.Submitted(v.r, problem)
 		return c.showTimeOffEnd(v, status, e)
@@ -215,7 +215,7 @@ func (c *Console) redisplayDeleteTimeOff(v *visit, status int, problem string) e
 }
 
 func (c *Console) showTimeOffEnd(v *visit, status int, e *timeOffEnd) error {
-	c.show(v, status, page.Layout{Title: "End this time off?", Invalid: e.Invalid()}, e.view(csrfToken(v.session)))
+	c.show(v, status, page.Layout{Title: page.Text("End this time off?"), Invalid: e.Invalid()}, e.view(csrfToken(v.session)))
 	return nil
 }
 
@@ -232,7 +232,7 @@ func (c *Console) deleteTimeOff(v *visit) error {
 	case answer.Stale():
 		return c.redisplayDeleteTimeOff(v, answer.Status, "Somebody has changed this time off in the meantime. Nothing was deleted: look at it again.")
 	case answer.Refused():
-		return c.redisplayDeleteTimeOff(v, answer.Status, api.Sentence(answer.Error.Message))
+		return c.redisplayDeleteTimeOff(v, answer.Status, page.Text(api.Sentence(answer.Error.Message)))
 	}
 	c.log.InfoContext(v.ctx(), "console: time off ended", "time_off_id", id, "person", v.person)
 	http.Redirect(v.w, v.r, timeOffPath+"?done=ended", http.StatusSeeOther)

@@ -19,14 +19,14 @@ func (v *visit) banner() g.Node {
 		here, searched = page.Link{}, v.r.URL.Query().Get("q")
 	}
 	return g.Group{
-		h.Nav(h.Aria("label", "Pages"), g.Map(pages, func(p page.Link) g.Node {
+		h.Nav(page.Label("Pages"), g.Map(pages, func(p page.Link) g.Node {
 			p.Here = p == here
 			return p.View()
 		})),
 		searchField(searched),
 		g.If(v.proxied == "", h.Form(h.Method("post"), h.Action(logoutPath),
 			page.Hidden("csrf", csrfToken(v.session)),
-			h.Button(h.Class("quiet"), g.Text("Log out")),
+			h.Button(h.Class("quiet"), page.Text("Log out")),
 		)),
 	}
 }
@@ -55,14 +55,14 @@ func pageAt(path string) page.Link {
 	return pages[0]
 }
 
-func listLink(text string) g.Node { return h.A(h.Href(keysPath), g.Text(text)) }
+func listLink(text page.Text) g.Node { return h.A(h.Href(keysPath), text) }
 
 // messageView shows a text and a link back.
-func messageView(session, path, text string) g.Node {
+func messageView(session, path string, text page.Text) g.Node {
 	back := pageAt(path)
 	return g.Group{
-		h.P(g.Text(text)),
-		g.If(session != "", h.P(h.A(h.Href(back.Path), g.Text("Back to: "+back.Text)))),
+		h.P(text),
+		g.If(session != "", h.P(h.A(h.Href(back.Path), page.Textf("Back to: %s", back.Text)))),
 	}
 }
 
@@ -71,21 +71,21 @@ func sessionExpiredView() g.Node {
 	return g.Group{
 		page.Alert("Nothing was changed."),
 		h.Ol(
-			h.Li(h.A(h.Href(loginPath), h.Target("_blank"), g.Text("Log in again")), g.Text(", in another tab.")),
-			h.Li(g.Text("Come back here, reload this page and let the browser send the form again. Your input is kept and shown to you before anything happens.")),
+			h.Li(page.Textf("%s, in another tab.", h.A(h.Href(loginPath), h.Target("_blank"), page.Text("Log in again")))),
+			h.Li(page.Text("Come back here, reload this page and let the browser send the form again. Your input is kept and shown to you before anything happens.")),
 		),
 	}
 }
 
-func loginView(problem string) g.Node {
+func loginView(problem page.Text) g.Node {
 	return h.Form(h.Method("post"), h.Action(loginPath), h.AutoComplete("off"), h.Class("narrow"),
-		h.P(h.ID("token-hint"), g.Text("On the server, "), h.Kbd(g.Text("bookside admin-token")), g.Text(" prints a token. It can be used once, within ten minutes.")),
+		h.P(h.ID("token-hint"), page.Textf("On the server, %s prints a token. It can be used once, within ten minutes.", h.Kbd(page.Code("bookside admin-token")))),
 		h.Div(h.Class("field"),
-			h.Label(h.For("token"), g.Text("Token")),
+			h.Label(h.For("token"), page.Text("Token")),
 			page.Error("token", problem),
 			h.Input(h.ID("token"), h.Name("token"), h.Class("code"), h.Required(), h.AutoFocus(), h.AutoComplete("one-time-code"),
 				g.Attr("autocapitalize", "characters"), g.Attr("spellcheck", "false"), page.DescribedBy("token", problem)),
 		),
-		h.Button(h.Class("main"), g.Text("Log in")),
+		h.Button(h.Class("main"), page.Text("Log in")),
 	)
 }

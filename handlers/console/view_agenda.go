@@ -1,10 +1,8 @@
 package console
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -19,33 +17,33 @@ import (
 	"github.com/bookside/bookside/handlers/console/words"
 )
 
-func (p *agendaPage) title() string {
+func (p *agendaPage) title() page.Phrase {
 	from, _ := p.days()
 	if p.Week {
-		return "Week of " + words.LongDay(from)
+		return page.Textf("Week of %s", words.LongDay(from))
 	}
 	return words.LongDay(p.Day)
 }
 
 func (p *agendaPage) view() g.Node {
 	return g.Group{
-		bookingViews(bookingsPath, p.zone),
+		bookingViews(bookingsPath),
 		p.navigation(),
-		g.If(p.more, h.P(h.Class("warning"), g.Text("Only the first "+strconv.Itoa(agendaBookings)+" bookings are shown. "), h.A(h.Href(p.listPath()), g.Text("See all in the list")), g.Text("."))),
+		g.If(p.more, h.P(h.Class("warning"), page.Textf("Only the first %d bookings are shown. %s.", agendaBookings, h.A(h.Href(p.listPath()), page.Text("See all in the list"))))),
 		p.gridView(),
-		g.If(!p.readOnly, h.P(page.Button(p.newTimeOffPath(), g.Text("New time off")))),
+		g.If(!p.readOnly, h.P(page.Button(p.newTimeOffPath(), page.Text("New time off")))),
 		h.Ul(h.Class("legend agenda-legend"),
-			h.Li(h.Class("open"), g.Text("working hours")), h.Li(h.Class("approved"), g.Text("approved")), h.Li(h.Class("pending"), g.Text("pending")), h.Li(h.Class("past"), g.Text("completed, no-show and others")),
-			h.Li(h.Class("overlaps"), g.Text("overlaps")), h.Li(h.Class("hold"), g.Text("held for a customer")), h.Li(h.Class("off"), g.Text("time off and events of calendars"))),
-		h.P(h.Class("hint"), g.Text("Cancelled bookings are only in the list. Working hours are those of the agent or location by itself; services can have others. "), h.A(h.Href(p.freeTimesPath()), g.Text("Why is this time not free?"))),
+			h.Li(h.Class("open"), page.Text("working hours")), h.Li(h.Class("approved"), page.Text("approved")), h.Li(h.Class("pending"), page.Text("pending")), h.Li(h.Class("past"), page.Text("completed, no-show and others")),
+			h.Li(h.Class("overlaps"), page.Text("overlaps")), h.Li(h.Class("hold"), page.Text("held for a customer")), h.Li(h.Class("off"), page.Text("time off and events of calendars"))),
+		h.P(h.Class("hint"), page.Text("Cancelled bookings are only in the list. Working hours are those of the agent or location by itself; services can have others."), g.Text(" "), h.A(h.Href(p.freeTimesPath()), page.Text("Why is this time not free?"))),
 	}
 }
 
 // bookingViews leads from the agenda to the list, to time off and back, and names the zone of all times below it.
-func bookingViews(here string, zone session.Zone) g.Node {
+func bookingViews(here string) g.Node {
 	return h.Div(h.Class("toolbar"),
 		page.Links("Views of bookings", []page.Link{{Text: "Agenda", Path: bookingsPath, Here: here == bookingsPath}, {Text: "List", Path: bookingListPath, Here: here == bookingListPath}, {Text: "Free times", Path: freeTimesPath, Here: here == freeTimesPath}, {Text: "Time off", Path: timeOffPath, Here: here == timeOffPath}}),
-		h.P(h.Class("hint"), g.Text("Times are those of the site, in "+zone.Name+".")),
+		page.ZoneHint(),
 	)
 }
 
@@ -56,20 +54,20 @@ func (p *agendaPage) navigation() g.Node {
 		change(&other)
 		return other.path()
 	}
-	step, unit := availability.Day(1), "day"
+	step, previous, next := availability.Day(1), page.Text("Previous day"), page.Text("Next day")
 	if p.Week {
-		step, unit = 7, "week"
+		step, previous, next = 7, "Previous week", "Next week"
 	}
 	return h.Div(h.Class("toolbar"),
-		h.Nav(h.Class("actions"), h.Aria("label", "Days"),
-			page.Button(to(func(a *agendaChoice) { a.Day -= step }), h.Span(h.Aria("hidden", "true"), g.Text("‹")), page.ScreenReaderText("Previous "+unit)),
-			page.Button(to(func(a *agendaChoice) { a.Day = p.today }), g.Text("Today")),
-			page.Button(to(func(a *agendaChoice) { a.Day += step }), h.Span(h.Aria("hidden", "true"), g.Text("›")), page.ScreenReaderText("Next "+unit)),
+		h.Nav(h.Class("actions"), page.Label("Days"),
+			page.Button(to(func(a *agendaChoice) { a.Day -= step }), h.Span(h.Aria("hidden", "true"), g.Text("‹")), page.ScreenReaderText(previous)),
+			page.Button(to(func(a *agendaChoice) { a.Day = p.today }), page.Text("Today")),
+			page.Button(to(func(a *agendaChoice) { a.Day += step }), h.Span(h.Aria("hidden", "true"), g.Text("›")), page.ScreenReaderText(next)),
 		),
 		h.Form(h.Class("search"), h.Method("get"), h.Action(bookingsPath),
 			p.hiddenChoice(),
-			h.Input(h.Type("date"), h.Name("day"), h.Value(p.Day.String()), h.Aria("label", "Day"), h.Required()),
-			h.Button(g.Text("Go")),
+			h.Input(h.Type("date"), h.Name("day"), h.Value(p.Day.String()), page.Label("Day"), h.Required()),
+			h.Button(page.Text("Go")),
 		),
 		page.Links("Length", []page.Link{{Text: "Day", Path: to(func(a *agendaChoice) { a.Week, a.ID = false, 0 }), Here: !p.Week}, {Text: "Week", Path: to(func(a *agendaChoice) { a.Week, a.Page = true, 0 }), Here: p.Week}}),
 		page.Links("Columns", []page.Link{
@@ -94,10 +92,10 @@ func (p *agendaPage) columnChoice(to func(func(*agendaChoice)) string) g.Node {
 	if p.Week {
 		return h.Form(h.Class("search"), h.Method("get"), h.Action(bookingsPath),
 			page.Hidden("view", "week"), page.Hidden("day", p.Day.String()), g.If(p.Of == domain.LocationResource, page.Hidden("by", "location")),
-			h.Select(h.Name("id"), h.Aria("label", "Whose week"), g.Map(p.all, func(c slots.Choice) g.Node {
+			h.Select(h.Name("id"), page.Label("Whose week"), g.Map(p.all, func(c slots.Choice) g.Node {
 				return h.Option(h.Value(strconv.FormatInt(c.ID, 10)), g.If(len(chosen) > 0 && c.ID == chosen[0].ID, h.Selected()), g.Text(c.Name))
 			})),
-			h.Button(g.Text("Show")),
+			h.Button(page.Text("Show")),
 		)
 	}
 	if len(p.all) <= agendaColumns {
@@ -106,9 +104,9 @@ func (p *agendaPage) columnChoice(to func(func(*agendaChoice)) string) g.Node {
 	var pages []page.Link
 	for first := 0; first < len(p.all); first += agendaColumns {
 		last := min(first+agendaColumns, len(p.all))
-		pages = append(pages, page.Link{Text: fmt.Sprintf("%d–%d", first+1, last), Path: to(func(a *agendaChoice) { a.Page = first / agendaColumns }), Here: p.all[first] == chosen[0]})
+		pages = append(pages, page.Link{Text: page.Text(strconv.Itoa(first+1) + "–" + strconv.Itoa(last)), Path: to(func(a *agendaChoice) { a.Page = first / agendaColumns }), Here: p.all[first] == chosen[0]})
 	}
-	return page.Links("Which of "+strconv.Itoa(len(p.all)), pages)
+	return page.Links("Which of them", pages)
 }
 
 // freeTimesPath leads to the free times of the day, and of the agent whose week is shown.
@@ -128,15 +126,15 @@ func (p *agendaPage) listPath() string {
 
 func (p *agendaPage) gridView() g.Node {
 	if len(p.grid.Columns) == 0 {
-		return h.P(g.Text("There is no active agent or location."))
+		return h.P(page.Text("There is no active agent or location."))
 	}
 	return p.grid.View()
 }
 
 // taken is the content of an item that is no booking.
-func taken(text string) func(page.Span) g.Node {
+func taken(text page.Phrase) func(page.Span) g.Node {
 	return func(hours page.Span) g.Node {
-		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" " + text)}
+		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), text}
 	}
 }
 
@@ -146,7 +144,7 @@ func (p *agendaPage) timeOff(t timeoff.TimeOff) func(page.Span) g.Node {
 		return taken(words.TimeOff(t))
 	}
 	return func(hours page.Span) g.Node {
-		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), g.Text(words.TimeOff(t)))}
+		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), words.TimeOff(t))}
 	}
 }
 
@@ -161,22 +159,22 @@ func (p *agendaPage) newTimeOffPath() string {
 
 func (p *agendaPage) booking(site *session.Session, b records.Booking, overlaps bool) page.Item {
 	item := page.Item{Kind: "booking", Classes: words.StatusClass(b.Status)}
-	about := words.Service(b)
+	about := []page.Phrase{words.Service(b)}
 	if p.Of == domain.LocationResource {
-		about += " with " + b.Agent.FullName
+		about[0] = page.Textf("%s with %s", about[0], b.Agent.FullName)
 	}
-	if b.Status != "approved" {
-		about += ", " + words.Status(b.Status)
+	if b.Status != records.StatusApproved {
+		about = append(about, words.Status(b.Status))
 	}
 	if overlaps {
 		item.Classes += " overlaps"
-		about += ", overlaps"
+		about = append(about, page.Text("overlaps"))
 	}
 	begins, _ := records.Start(site, b)
 	item.Content = func(hours page.Span) g.Node {
-		return h.A(h.Href(bookingPath(b.ID)), h.Title(hours.String()+" "+words.Customer(b)+", "+about),
-			h.Time(h.Class("when"), h.DateTime(begins.UTC().Format(time.RFC3339)), h.Title(begins.UTC().Format("15:04")+" UTC"), g.Text(hours.String())), g.Text(" "),
-			h.Strong(g.Text(words.Customer(b))), g.Text(" "), h.Span(g.Text(about)),
+		return h.A(h.Href(bookingPath(b.ID)), page.Attr("title", page.Textf("%s %s, %s", hours, words.Customer(b), page.List(about...))),
+			h.Span(h.Class("when"), page.TimeAs(begins, page.Name(hours.String()))), g.Text(" "),
+			h.Strong(words.Customer(b)), g.Text(" "), h.Span(page.List(about...)),
 		)
 	}
 	return item

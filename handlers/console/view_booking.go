@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -20,12 +19,12 @@ import (
 	"github.com/bookside/bookside/handlers/console/words"
 )
 
-func (p *bookingPage) title() string { return "Booking " + strconv.FormatInt(p.ID, 10) }
+func (p *bookingPage) title() page.Phrase { return page.Textf("Booking %d", p.ID) }
 
 func (p *bookingPage) view() g.Node {
 	return g.Group{
 		page.Done(p.doneText()),
-		bookingViews("", p.site.Zone),
+		bookingViews(""),
 		p.actions(),
 		h.Div(h.Class("facts"),
 			page.Facts("Appointment", p.appointment()),
@@ -33,9 +32,9 @@ func (p *bookingPage) view() g.Node {
 			page.Facts("Order", p.order()),
 			page.Facts("Details", p.details()),
 		),
-		h.H2(g.Text("History")),
+		h.H2(page.Text("History")),
 		p.history(),
-		h.H2(g.Text("Extensions")),
+		h.H2(page.Text("Extensions")),
 		p.told(),
 	}
 }
@@ -44,13 +43,13 @@ func (p *bookingPage) appointment() []page.Fact {
 	facts := []page.Fact{
 		{Name: "Status", Content: words.StatusView(p.Status)},
 		{Name: "Time", Content: words.BookingTime(p.site, p.Booking)},
-		page.TextFact("Duration", page.Count(int(records.Length(p.site, p.Booking)), "minute", "minutes")),
-		page.TextFact("Service", words.Service(p.Booking)),
+		{Name: "Duration", Content: page.Count(int(records.Length(p.site, p.Booking)), "%d minute", "%d minutes")},
+		{Name: "Service", Content: words.Service(p.Booking)},
 		page.TextFact("Agent", p.Agent.FullName),
 		page.TextFact("Location", p.Location.Name),
 	}
 	if p.BufferBefore != 0 || p.BufferAfter != 0 {
-		facts = append(facts, page.TextFact("Buffers", fmt.Sprintf("%d minutes before, %d after", p.BufferBefore, p.BufferAfter)))
+		facts = append(facts, page.Fact{Name: "Buffers", Content: page.Textf("%d minutes before, %d after", p.BufferBefore, p.BufferAfter)})
 	}
 	if p.Attendees > 1 {
 		facts = append(facts, page.TextFact("Attendees", strconv.FormatInt(p.Attendees, 10)))
@@ -60,13 +59,13 @@ func (p *bookingPage) appointment() []page.Fact {
 	}
 	if day, ok := availability.ParseDay(string(p.StartDate)); ok {
 		agenda := agendaChoice{Day: day, Of: domain.AgentResource}
-		facts = append(facts, page.Fact{Name: "Agenda", Content: h.A(h.Href(agenda.path()), g.Text(words.LongDay(day)))})
+		facts = append(facts, page.Fact{Name: "Agenda", Content: h.A(h.Href(agenda.path()), words.LongDay(day))})
 		moved := freeTimesQuestion{Day: day, Service: p.ServiceID(), Agent: p.Agent.ID, Location: p.LocationID(), Booking: p.ID}
-		facts = append(facts, page.Fact{Name: "Free times", Content: h.A(h.Href(moved.path()), g.Text("why another time is not free"))})
+		facts = append(facts, page.Fact{Name: "Free times", Content: h.A(h.Href(moved.path()), page.Text("why another time is not free"))})
 	}
-	facts = append(facts, page.Fact{Name: "Requests", Content: h.A(h.Href(requestsOf("record", "bookings/"+strconv.FormatInt(p.ID, 10))), g.Text("those that touched it"))})
+	facts = append(facts, page.Fact{Name: "Requests", Content: h.A(h.Href(requestsOf("record", "bookings/"+strconv.FormatInt(p.ID, 10))), page.Text("those that touched it"))})
 	if p.address != "" {
-		facts = append(facts, page.Fact{Name: "WordPress", Content: h.A(h.Href(slots.BookingURL(p.address, p.ID)), h.Rel("noreferrer"), g.Text("open in wp-admin"))})
+		facts = append(facts, page.Fact{Name: "WordPress", Content: h.A(h.Href(slots.BookingURL(p.address, p.ID)), h.Rel("noreferrer"), page.Text("open in wp-admin"))})
 	}
 	return facts
 }
@@ -74,22 +73,22 @@ func (p *bookingPage) appointment() []page.Fact {
 func (p *bookingPage) customer() []page.Fact {
 	all := bookingListPath + "?when=all&customer=" + strconv.FormatInt(p.Customer.ID, 10)
 	return []page.Fact{
-		page.TextFact("Name", words.Customer(p.Booking)),
+		{Name: "Name", Content: words.Customer(p.Booking)},
 		page.TextFact("E-mail", p.Customer.Email),
 		page.TextFact("Phone", p.Customer.Phone),
-		{Name: "Bookings", Content: h.A(h.Href(all), g.Text("all of this customer"))},
+		{Name: "Bookings", Content: h.A(h.Href(all), page.Text("all of this customer"))},
 	}
 }
 
 func (p *bookingPage) order() []page.Fact {
 	o := p.Order
 	if o == nil {
-		return []page.Fact{page.TextFact("Order", "none")}
+		return []page.Fact{{Name: "Order", Content: page.Text("none")}}
 	}
 	facts := []page.Fact{
 		page.TextFact("Order", fmt.Sprintf("%d, %s", o.ID, o.ConfirmationCode)),
-		page.TextFact("Status", words.Status(o.Status)),
-		page.TextFact("Payment", words.Status(o.DisplayPaymentStatus)),
+		{Name: "Status", Content: words.Status(o.Status)},
+		{Name: "Payment", Content: words.Status(o.DisplayPaymentStatus)},
 		page.TextFact("This booking", p.Price.StringFixed(2)),
 		page.TextFact("Total", o.Total.StringFixed(2)),
 	}
@@ -97,8 +96,8 @@ func (p *bookingPage) order() []page.Fact {
 		facts = append(facts, page.TextFact("Coupon", *o.CouponCode))
 	}
 	for _, payment := range p.Payments {
-		facts = append(facts, page.TextFact("Transaction "+strconv.FormatInt(payment.ID, 10),
-			fmt.Sprintf("%s, %s, %s (%s)", payment.DisplayAmount().StringFixed(2), words.Status(payment.Kind), words.Status(payment.Status), words.Status(payment.PaymentMethod))))
+		facts = append(facts, page.Fact{Name: "Transaction", Content: page.Textf("%d: %s, %s, %s (%s)", payment.ID,
+			payment.DisplayAmount().StringFixed(2), words.Status(payment.Kind), words.Status(payment.Status), words.Status(payment.PaymentMethod))})
 	}
 	if o.CustomerComment != nil {
 		facts = append(facts, page.TextFact("Comment", *o.CustomerComment))
@@ -108,59 +107,53 @@ func (p *bookingPage) order() []page.Fact {
 
 func (p *bookingPage) details() []page.Fact {
 	facts := []page.Fact{{Name: "Code", Content: h.Code(g.Text(p.Code))}}
-	facts = append(facts, p.stamp("Made", p.CreatedAt), p.stamp("Changed", p.UpdatedAt))
+	facts = append(facts, stampFact("Made", p.CreatedAt), stampFact("Changed", p.UpdatedAt))
 	for _, key := range slices.Sorted(maps.Keys(p.Reasons)) {
-		facts = append(facts, page.TextFact(domain.Capitalize(words.Status(key)), p.Reasons[key]))
+		facts = append(facts, page.TextFact(page.Text(domain.Capitalize(string(words.Status(key)))), p.Reasons[key]))
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Meta)) {
-		facts = append(facts, page.TextFact(key, p.Meta[key]))
+		facts = append(facts, page.TextFact(page.Text(key), p.Meta[key]))
 	}
 	return facts
 }
 
-// stamp shows a stored time, which is in UTC, in the site's zone.
-func (p *bookingPage) stamp(name string, t domain.Timestamp) page.Fact {
-	at, ok := t.Time()
-	if !ok {
-		return page.Fact{}
+// stampFact is a stored time, or one that is left out if there is none.
+func stampFact(name page.Text, t domain.Timestamp) page.Fact {
+	if at, ok := t.Time(); ok {
+		return page.Fact{Name: name, Content: page.Time(at)}
 	}
-	return page.Fact{Name: name, Content: p.at(at)}
-}
-
-func (p *bookingPage) at(t time.Time) g.Node {
-	return page.Time(t, t.In(p.site.Zone.Location).Format("2006-01-02 15:04"))
+	return page.Fact{}
 }
 
 func (p *bookingPage) history() g.Node {
 	if len(p.changes) == 0 {
-		return h.P(g.Text("The journal has no changes of this booking, its order or its payments."))
+		return h.P(page.Text("The journal has no changes of this booking, its order or its payments."))
 	}
-	return page.Table([]string{"Change", "Who", "Details", "Time"}, g.Map(p.changes, func(e journal.Entry) g.Node {
-		name := fmt.Sprintf("%s %s", singular[e.Resource], e.Kind)
+	return page.Table([]page.Text{"What changed", "Who", "Details", "Time"}, g.Map(p.changes, func(e journal.Entry) g.Node {
+		name := page.Textf("%s %s", singular[e.Resource], page.Text(e.Kind))
 		if e.Resource != journal.Bookings {
-			name = fmt.Sprintf("%s %d %s", singular[e.Resource], e.ID, e.Kind)
+			name = page.Textf("%s %d %s", singular[e.Resource], e.ID, page.Text(e.Kind))
 		}
 		return page.Row(
-			g.Group{h.Span(h.Class("name"), g.Text(name)), h.Span(h.Class("hint"), g.Text("change "+strconv.FormatInt(e.Number, 10)))},
+			g.Group{h.Span(h.Class("name"), name), h.Span(h.Class("hint"), page.Textf("change %d", e.Number))},
 			page.Cell("Who", originView(e, p.keyNames)),
-			page.Cell("Details", g.Text(words.Change(e.Booking))),
-			page.Cell("Time", p.at(e.At)),
+			page.Cell("Details", words.Change(e.Booking)),
+			page.Cell("Time", page.Time(e.At)),
 		)
 	}))
 }
 
 // singular are the names of single records in the history of a booking.
-var singular = map[journal.Resource]string{journal.Bookings: "Booking", journal.Orders: "Order", journal.Payments: "Transaction"}
+var singular = map[journal.Resource]page.Text{journal.Bookings: "Booking", journal.Orders: "Order", journal.Payments: "Transaction"}
 
 // told shows the events of the booking that extensions were told about.
 func (p *bookingPage) told() g.Node {
 	if len(p.events) == 0 {
-		return h.P(g.Text("In the last 30 days no extension was told about this booking by the API."))
+		return h.P(page.Text("In the last 30 days no extension was told about this booking by the API."))
 	}
-	return page.Table([]string{"Event", "State", "Queued"}, g.Map(p.events, func(e events.Stored) g.Node {
-		created, _ := e.CreatedAt.Time()
+	return page.Table([]page.Text{"Event", "State", "Queued"}, g.Map(p.events, func(e events.Stored) g.Node {
 		return page.Row(h.Span(h.Class("name event"), g.Text(e.Name)),
-			page.Cell("State", g.Group{h.Span(h.Class("status "+e.State), g.Text(e.State)), g.If(e.Failure != "", g.Group{h.Br(), h.Span(g.Text(e.Failure))})}),
-			page.Cell("Queued", p.at(created)))
+			page.Cell("State", g.Group{h.Span(h.Class("status "+e.State), page.Text(e.State)), g.If(e.Failure != "", g.Group{h.Br(), h.Span(g.Text(e.Failure))})}),
+			page.Cell("Queued", page.Stamp(e.CreatedAt, "")))
 	}))
 }

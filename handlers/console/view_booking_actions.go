@@ -1,23 +1,22 @@
 package console
 
 import (
-	"strings"
-
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/bookside/bookside/handlers/console/api"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
 
-// doneText says what was just done; "" for nothing.
-func (p *bookingPage) doneText() string {
+// doneText says what was just done; nil for nothing.
+func (p *bookingPage) doneText() page.Phrase {
 	for _, a := range bookingActions {
 		if a.Name == p.done {
 			return a.Done
 		}
 	}
-	return ""
+	return nil
 }
 
 // actions leads to the forms of what can be done with the booking.
@@ -25,20 +24,20 @@ func (p *bookingPage) actions() g.Node {
 	if p.readOnly {
 		return nil
 	}
-	return h.Nav(h.Class("actions"), h.Aria("label", "Actions"), g.Map(bookingActions, func(a bookingAction) g.Node {
-		return g.If(a.May(p.Status), page.Button(a.path(p.ID), g.Text(a.Button)))
+	return h.Nav(h.Class("actions"), page.Label("Actions"), g.Map(bookingActions, func(a bookingAction) g.Node {
+		return g.If(a.May(p.Status), page.Button(a.path(p.ID), a.Button))
 	}))
 }
 
 func (f *actionForm) view(csrf string) g.Node {
 	return g.Group{
-		bookingViews("", f.booking.site.Zone),
+		bookingViews(""),
 		f.Summary(),
-		h.Div(h.Class("facts"), page.Facts("Appointment", append(f.booking.appointment(), page.TextFact("Customer", words.Customer(f.booking.Booking)))), f.outcome(), f.obstacle(csrf)),
+		h.Div(h.Class("facts"), page.Facts("Appointment", append(f.booking.appointment(), page.Fact{Name: "Customer", Content: words.Customer(f.booking.Booking)})), f.outcome(), f.obstacle(csrf)),
 		h.Form(h.Method("post"), h.Action(f.path(f.booking.ID)),
 			page.Hidden("csrf", csrf), f.Guard(), page.Hidden("tag", f.tag),
 			f.inputs(),
-			h.P(h.Class("actions"), rehearsalButton(f.possible != nil, f.Button), h.A(h.Class("button quiet"), h.Href(bookingPath(f.booking.ID)), g.Text("Keep the booking as it is"))),
+			h.P(h.Class("actions"), rehearsalButton(f.possible != nil, f.Button), h.A(h.Class("button quiet"), h.Href(bookingPath(f.booking.ID)), page.Text("Keep the booking as it is"))),
 		),
 	}
 }
@@ -62,11 +61,19 @@ func (f *actionForm) inputs() g.Node {
 }
 
 // rehearsalButton is the button of a form that is rehearsed first: it rehearses, or does what was rehearsed.
-func rehearsalButton(rehearsed bool, text string) g.Node {
+func rehearsalButton(rehearsed bool, text page.Text) g.Node {
 	if !rehearsed {
-		return h.Button(h.Class("main"), g.Text("See what would change"))
+		return h.Button(h.Class("main"), page.Text("See what would change"))
 	}
-	return g.Group{page.Hidden("confirmed", "1"), h.Button(h.Class("main"), g.Text(text))}
+	return g.Group{page.Hidden("confirmed", "1"), h.Button(h.Class("main"), text)}
+}
+
+// warningFact has the warnings of the API, if there are any.
+func warningFact(warnings []string) page.Fact {
+	if len(warnings) == 0 {
+		return page.Fact{}
+	}
+	return page.Fact{Name: "Warning", Content: g.Map(warnings, func(text string) g.Node { return h.P(page.Text(api.Sentence(text))) })}
 }
 
 // outcome compares the booking with what it would be.
@@ -76,9 +83,9 @@ func (f *actionForm) outcome() g.Node {
 	}
 	b, then := f.booking.Booking, f.possible
 	var facts []page.Fact
-	changed := func(name, before, after string) {
+	changed := func(name page.Text, before, after page.Phrase) {
 		if before != after {
-			facts = append(facts, page.TextFact(name, before+" → "+after))
+			facts = append(facts, page.Fact{Name: name, Content: page.Textf("%s → %s", before, after)})
 		}
 	}
 	before := ""
@@ -87,13 +94,13 @@ func (f *actionForm) outcome() g.Node {
 	}
 	changed("Status", words.Status(b.Status), words.Status(then.Status))
 	changed("Day", words.Date(string(b.StartDate)), words.Date(then.StartDate))
-	changed("Start", before, then.StartTime)
-	changed("Agent", b.Agent.FullName, then.Agent.Name)
-	changed("Location", b.Location.Name, then.Location.Name)
+	changed("Start", page.Name(before), page.Name(then.StartTime))
+	changed("Agent", page.Name(b.Agent.FullName), page.Name(then.Agent.Name))
+	changed("Location", page.Name(b.Location.Name), page.Name(then.Location.Name))
 	if len(facts) == 0 {
-		facts = append(facts, page.TextFact("Booking", "stays as it is"))
+		facts = append(facts, page.Fact{Name: "Booking", Content: page.Text("stays as it is")})
 	}
-	messages := "none are sent"
+	messages := page.Text("none are sent")
 	if f.Value(notifyField) != "" {
 		messages = "those of the site are sent, as its settings and workflows say"
 	}
@@ -102,7 +109,7 @@ func (f *actionForm) outcome() g.Node {
 		reason = f.Value(f.Reason)
 	}
 	return h.Div(page.TakesFocus(), page.Facts("What would change", append(facts,
-		page.TextFact("Reason", reason), page.TextFact("Messages", messages), page.TextFact("Warning", strings.Join(f.warnings, ". ")))))
+		page.TextFact("Reason", reason), page.Fact{Name: "Messages", Content: messages}, warningFact(f.warnings))))
 }
 
 // obstacle shows what takes a time, and which are free instead.
@@ -112,7 +119,7 @@ func (f *actionForm) obstacle(csrf string) g.Node {
 	}
 	var facts []page.Fact
 	if with := f.conflict.with; with != nil {
-		facts = append(facts, page.Fact{Name: "Taken by", Content: h.A(h.Href(bookingPath(with.ID)), g.Text(words.Customer(*with)), g.Text(", "), words.BookingTime(f.booking.site, *with))})
+		facts = append(facts, page.Fact{Name: "Taken by", Content: h.A(h.Href(bookingPath(with.ID)), words.Customer(*with), g.Text(", "), words.BookingTime(f.booking.site, *with))})
 	}
 	if f.Moves {
 		// Each time sends the form again, with this start.
@@ -123,7 +130,7 @@ func (f *actionForm) obstacle(csrf string) g.Node {
 		})
 		free := page.Fact{Name: "Free that day", Content: h.Div(h.Class("actions"), times)}
 		if len(f.conflict.Free) == 0 {
-			free = page.TextFact("Free that day", "nothing")
+			free.Content = page.Text("nothing")
 		}
 		facts = append(facts, free)
 	}

@@ -23,12 +23,12 @@ func (l *bookingList) view() g.Node {
 		parts[i].Here = parts[i].Path == l.when
 		parts[i].Path = l.path("when", parts[i].Path)
 	}
-	list := h.P(g.Text("There are no such bookings."))
+	list := h.P(page.Text("There are no such bookings."))
 	if len(l.found.Records) > 0 {
-		list = page.Table([]string{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(l.found.Records, func(b records.Booking) g.Node { return bookingRow(l.site, b) }))
+		list = page.Table([]page.Text{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(l.found.Records, func(b records.Booking) g.Node { return bookingRow(l.site, b) }))
 	}
 	return g.Group{
-		bookingViews(bookingListPath, l.site.Zone),
+		bookingViews(bookingListPath),
 		l.form(),
 		page.Links("Parts of the list", parts),
 		list,
@@ -48,22 +48,22 @@ func (l *bookingList) form() g.Node {
 	for _, status := range l.statuses {
 		statuses = append(statuses, page.Choice{Value: status, Text: words.Status(status)})
 	}
-	choices := func(name, label string, resource domain.Resource) g.Node {
+	choices := func(name string, label page.Text, resource domain.Resource) g.Node {
 		return page.Condition(name, label, page.Selection(name, l.values.Get(name), recordChoices(l.labels[resource])))
 	}
-	date := func(name, label string) g.Node {
+	date := func(name string, label page.Text) g.Node {
 		return page.Condition(name, label, h.Input(h.ID(name), h.Name(name), h.Type("date"), h.Value(l.values.Get(name))))
 	}
 	return h.Form(h.Class("conditions"), h.Method("get"), h.Action(bookingListPath), h.Role("search"),
 		page.Hidden("when", l.when), g.If(l.values.Has("customer"), page.Hidden("customer", l.values.Get("customer"))),
-		page.Condition("q", "Search", h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.values.Get("q")), h.Placeholder("name, e-mail, code or id"))),
+		page.Condition("q", "Search", h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.values.Get("q")), page.Placeholder("name, e-mail, code or id"))),
 		page.Condition("status", "Status", page.Selection("status", l.values.Get("status"), statuses)),
 		choices("agent", "Agent", domain.AgentResource),
 		choices("service", "Service", domain.ServiceResource),
 		choices("location", "Location", domain.LocationResource),
 		date("from", "From"),
 		date("to", "To"),
-		h.Div(h.Class("actions"), h.Button(h.Class("main"), g.Text("Search")), h.A(h.Class("button quiet"), h.Href(bookingListPath), g.Text("Clear"))),
+		h.Div(h.Class("actions"), h.Button(h.Class("main"), page.Text("Search")), h.A(h.Class("button quiet"), h.Href(bookingListPath), page.Text("Clear"))),
 	)
 }
 
@@ -74,15 +74,15 @@ func (l *bookingList) pages() g.Node {
 		return nil
 	}
 	first := (p.Page-1)*p.PerPage + 1
-	text := "No more bookings"
+	text := page.Phrase(page.Text("No more bookings"))
 	if len(p.Records) > 0 {
-		text = strconv.FormatInt(first, 10) + "–" + strconv.FormatInt(first+int64(len(p.Records))-1, 10) + " of " + strconv.FormatInt(p.Total, 10)
+		text = page.Textf("%d–%d of %d", first, first+int64(len(p.Records))-1, p.Total)
 	}
 	to := func(number int64) string { return l.path("page", strconv.FormatInt(number, 10)) }
-	return h.Nav(h.Class("toolbar pages"), h.Aria("label", "Pages of the list"),
-		h.Span(g.Text(text)),
-		g.If(p.Page > 1, page.Button(to(p.Page-1), g.Text("Previous"))),
-		g.If(p.More, page.Button(to(p.Page+1), g.Text("Next"))),
+	return h.Nav(h.Class("toolbar pages"), page.Label("Pages of the list"),
+		h.Span(text),
+		g.If(p.Page > 1, page.Button(to(p.Page-1), page.Text("Previous"))),
+		g.If(p.More, page.Button(to(p.Page+1), page.Text("Next"))),
 	)
 }
 
@@ -90,16 +90,16 @@ func (l *bookingList) pages() g.Node {
 func recordChoices(all []slots.Choice) []page.Choice {
 	choices := make([]page.Choice, len(all))
 	for i, c := range all {
-		choices[i] = page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: c.Name}
+		choices[i] = page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: page.Name(c.Name)}
 	}
 	return choices
 }
 
 func bookingRow(s *session.Session, b records.Booking) g.Node {
 	return page.Row(
-		g.Group{h.A(h.Class("name"), h.Href(bookingPath(b.ID)), g.Text(words.Customer(b))), h.Span(h.Class("hint"), h.Code(g.Text(b.Code)))},
+		g.Group{h.A(h.Class("name"), h.Href(bookingPath(b.ID)), words.Customer(b)), h.Span(h.Class("hint"), h.Code(g.Text(b.Code)))},
 		page.Cell("Time", words.BookingTime(s, b)),
-		page.Cell("Service", g.Text(words.Service(b))),
+		page.Cell("Service", words.Service(b)),
 		page.Cell("Agent", g.Group{g.Text(b.Agent.FullName), g.If(b.Location.Name != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(b.Location.Name))})}),
 		page.Cell("Status", words.StatusView(b.Status)),
 	)

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"strconv"
 
 	g "maragu.dev/gomponents"
@@ -16,12 +15,12 @@ import (
 
 func (p *freeTimesPage) view() g.Node {
 	return g.Group{
-		bookingViews(freeTimesPath, p.site.Zone),
+		bookingViews(freeTimesPath),
 		p.form(),
 		p.navigation(),
 		page.Alert(p.problem),
 		g.Iff(p.problem == "" && p.Service != 0, p.result),
-		g.If(p.Service == 0, h.P(g.Text("The site has no services yet."))),
+		g.If(p.Service == 0, h.P(page.Text("The site has no services yet."))),
 	}
 }
 
@@ -33,7 +32,7 @@ func (p *freeTimesPage) form() g.Node {
 		page.Condition("location", "Location", page.Selection("location", number(p.Location), recordChoices(p.choices[domain.LocationResource]))),
 		page.Condition("day", "Day", h.Input(h.ID("day"), h.Name("day"), h.Type("date"), h.Value(p.Day.String()), h.Required())),
 		g.If(p.Booking != 0, page.Hidden("booking", number(p.Booking))),
-		h.Div(h.Class("actions"), h.Button(h.Class("main"), g.Text("Explain"))),
+		h.Div(h.Class("actions"), h.Button(h.Class("main"), page.Text("Explain"))),
 	)
 }
 
@@ -45,13 +44,13 @@ func (p *freeTimesPage) navigation() g.Node {
 		return other.path()
 	}
 	return h.Div(h.Class("toolbar"),
-		h.Nav(h.Class("actions"), h.Aria("label", "Days"),
-			page.Button(on(p.Day-1), h.Span(h.Aria("hidden", "true"), g.Text("‹")), page.ScreenReaderText("Previous day")),
-			page.Button(on(p.Day+1), h.Span(h.Aria("hidden", "true"), g.Text("›")), page.ScreenReaderText("Next day")),
+		h.Nav(h.Class("actions"), page.Label("Days"),
+			page.Button(on(p.Day-1), h.Span(h.Aria("hidden", "true"), g.Text("‹")), page.ScreenReaderText(page.Text("Previous day"))),
+			page.Button(on(p.Day+1), h.Span(h.Aria("hidden", "true"), g.Text("›")), page.ScreenReaderText(page.Text("Next day"))),
 		),
-		h.A(h.Href(p.agenda()), g.Text("Agenda of this day")),
+		h.A(h.Href(p.agenda()), page.Text("Agenda of this day")),
 		g.Iff(p.Booking != 0, func() g.Node {
-			return h.A(h.Href(bookingPath(p.Booking)), g.Text(fmt.Sprintf("Booking %d, as if it moved", p.Booking)))
+			return h.A(h.Href(bookingPath(p.Booking)), page.Textf("Booking %d, as if it moved", p.Booking))
 		}),
 	)
 }
@@ -65,14 +64,14 @@ func (p *freeTimesPage) result() g.Node {
 	day := words.LongDay(p.Day)
 	if missing := p.answer.Data.Explain.Missing; missing != "" {
 		return h.Div(h.Class("warning"),
-			h.P(g.Text("Nothing can be booked on "+day+". "+p.answer.Data.Explain.Message)),
+			h.P(page.Textf("Nothing can be booked on %s. %s", day, page.Text(p.answer.Data.Explain.Message))),
 			changedAt("Change it in wp-admin:", p.placesOfMissing(missing)),
 		)
 	}
 	free := len(p.answer.Data.Free)
 	return g.Group{
-		h.P(h.Strong(g.Text(fmt.Sprintf("%d of %d starts are free", free, free+len(p.answer.Data.Explain.Unavailable)))), g.Text(" on "+day+".")),
-		page.Table([]string{"Starts", "Why", "Cause", "Change it in wp-admin"}, g.Map(p.grid, p.row)),
+		h.P(h.Strong(page.Textf("%d of %d starts are free on %s.", free, free+len(p.answer.Data.Explain.Unavailable), day))),
+		page.Table([]page.Text{"Starts", "Why", "Cause", "Change it in wp-admin"}, g.Map(p.grid, p.row)),
 		changedAt("Starts that are not in the list are outside of the working hours, or between the starts that the service offers. Change that in wp-admin:", p.placesOfMissing(slots.MissingHours)),
 	}
 }
@@ -82,13 +81,13 @@ func (p *freeTimesPage) row(s starts) g.Node {
 	if s.Reason == availability.Free {
 		class = "start free"
 	}
-	message := s.Message
+	message := page.Phrase(page.Text(s.Message))
 	if s.Extension != "" {
-		message += " (" + s.Extension + ")"
+		message = page.Textf("%s (%s)", message, s.Extension)
 	}
 	return page.Row(
 		g.Map(s.all, func(at string) g.Node { return g.Group{h.Span(h.Class(class), g.Text(at)), g.Text(" ")} }),
-		page.Cell("Why", g.Text(message)),
+		page.Cell("Why", message),
 		page.Cell("Cause", p.cause(s.start)),
 		page.Cell("Change it in wp-admin", linkList(p.places(s.start))),
 	)
@@ -97,20 +96,20 @@ func (p *freeTimesPage) row(s starts) g.Node {
 // cause leads to what is in the way.
 func (p *freeTimesPage) cause(s start) g.Node {
 	if s.Booking != 0 {
-		text := "booking " + strconv.FormatInt(s.Booking, 10)
+		text := page.Textf("booking %d", s.Booking)
 		b, known := p.bookings[s.Booking]
 		if !known {
-			return h.A(h.Href(bookingPath(s.Booking)), g.Text(text))
+			return h.A(h.Href(bookingPath(s.Booking)), text)
 		}
-		return g.Group{h.A(h.Href(bookingPath(s.Booking)), g.Text(words.Customer(b))), h.Br(), h.Span(h.Class("hint"), words.BookingTime(p.site, b), g.Text(", "+text))}
+		return g.Group{h.A(h.Href(bookingPath(s.Booking)), words.Customer(b)), h.Br(), h.Span(h.Class("hint"), words.BookingTime(p.site, b), g.Text(", "), text)}
 	}
 	switch s.Reason {
 	case availability.Free, availability.Past, availability.OutsideWindow:
 		return nil
 	case availability.NotOffered:
-		return h.A(h.Href(DocumentsPath+"/extensions"), g.Text("extensions"))
+		return h.A(h.Href(DocumentsPath+"/extensions"), page.Text("extensions"))
 	default:
-		return h.A(h.Href(p.agenda()), g.Text("agenda of the day"))
+		return h.A(h.Href(p.agenda()), page.Text("agenda of the day"))
 	}
 }
 
@@ -163,7 +162,7 @@ func (p *freeTimesPage) placesOfMissing(missing slots.Missing) []page.Link {
 	return places
 }
 
-func (p *freeTimesPage) servicePlace(text string) page.Link {
+func (p *freeTimesPage) servicePlace(text page.Text) page.Link {
 	return page.Link{Text: text, Path: slots.AdminURL(p.address, "services__edit_form", p.Service)}
 }
 
@@ -176,8 +175,8 @@ func (p *freeTimesPage) schedulePlaces() (places []page.Link) {
 }
 
 // changedAt says where something is changed, if that is known.
-func changedAt(text string, links []page.Link) g.Node {
-	return g.If(len(links) > 0, g.Group{h.P(h.Class("hint"), g.Text(text)), linkList(links)})
+func changedAt(text page.Text, links []page.Link) g.Node {
+	return g.If(len(links) > 0, g.Group{h.P(h.Class("hint"), text), linkList(links)})
 }
 
 // linkList shows links to pages of wp-admin.
@@ -185,5 +184,5 @@ func linkList(links []page.Link) g.Node {
 	if len(links) == 0 {
 		return nil
 	}
-	return h.Ul(h.Class("places"), g.Map(links, func(l page.Link) g.Node { return h.Li(h.A(h.Href(l.Path), h.Rel("noreferrer"), g.Text(l.Text))) }))
+	return h.Ul(h.Class("places"), g.Map(links, func(l page.Link) g.Node { return h.Li(h.A(h.Href(l.Path), h.Rel("noreferrer"), l.Text)) }))
 }

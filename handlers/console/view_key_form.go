@@ -10,11 +10,12 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/words"
 )
 
 // view shows the form below its errors.
 func (f *keyForm) view(csrf string) g.Node {
-	terms := f.terms()
+	terms := f.attributes()
 	permissions := slices.IndexFunc(terms, func(a keys.Attribute[keys.Key, keys.NewKey]) bool { return a.Name == permissionsField })
 	limits := len(terms) - 2
 	return g.Group{
@@ -24,24 +25,17 @@ func (f *keyForm) view(csrf string) g.Node {
 			page.Hidden("csrf", csrf),
 			f.Guard(),
 			fields(&f.Form, terms[:permissions]),
-			f.permissions(terms[permissions].Label, terms[permissions].Hint),
+			f.permissions(page.Text(terms[permissions].Label), page.Text(terms[permissions].Hint)),
 			fields(&f.Form, terms[permissions+1:limits]),
-			h.Div(h.Class("pair"), fields(&f.Form, terms[limits:])),
+			h.Div(h.Class("pair"), f.limit("per_minute", terms[limits], f.DefaultPerMinute), f.limit("per_hour", terms[limits+1], f.DefaultPerHour)),
 			f.actions(),
 		),
 	}
 }
 
-// terms returns the attributes shown in the form; limits have the configured
-// ones as hints.
-func (f *keyForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
-	terms := f.attributes()
-	for i, a := range terms {
-		if configured, limit := map[string]string{"per_minute": f.DefaultPerMinute, "per_hour": f.DefaultPerHour}[a.Name]; limit {
-			terms[i].Hint += ": " + configured + "."
-		}
-	}
-	return terms
+// limit is the field of a limit, with the configured one in its hint.
+func (f *keyForm) limit(name string, a keys.Attribute[keys.Key, keys.NewKey], configured page.Phrase) g.Node {
+	return f.Field(name, page.Text(a.Label), page.Textf("%s: %s.", page.Text(a.Hint), configured), f.Input(name, f.Value(name)))
 }
 
 // description shows the terms that the form cannot change.
@@ -50,9 +44,9 @@ func (f *keyForm) description() g.Node {
 		return nil
 	}
 	return h.P(h.Class("hint"),
-		g.Text("A "+f.Value("kind")+" key"),
+		page.Textf("A %s key", page.Text(f.Value("kind"))),
 		g.If(f.MaskedSecret != "", g.Group{g.Text(", "), h.Code(g.Text(f.MaskedSecret))}),
-		g.Text(". Changes take effect immediately; the key itself stays the same."),
+		g.Text(". "), page.Text("Changes take effect immediately; the key itself stays the same."),
 	)
 }
 
@@ -63,57 +57,58 @@ func (f *keyForm) path() string {
 	return keyPath(f.ID)
 }
 
-func (f *keyForm) permissions(label, hint string) g.Node {
+func (f *keyForm) permissions(label, hint page.Text) g.Node {
 	problem, described := f.ErrorFor("permissions"), "permissions-hint"
 	if problem != "" {
 		described += " permissions-error"
 	}
 	return h.FieldSet(h.Aria("describedby", described),
-		h.Legend(g.Text(label)),
+		h.Legend(label),
 		page.Error("permissions", problem),
 		h.Div(h.Class("choices presets"),
-			g.Map(keys.Presets, func(p keys.Preset) g.Node { return f.preset(p.Name, p.Name, p.Hint) }),
+			g.Map(keys.Presets, func(p keys.Preset) g.Node { return f.preset(p.Name, page.Text(p.Name), page.Text(p.Hint)) }),
 			f.preset(customPreset, "custom", "the boxes that you tick"),
 		),
-		h.P(h.Class("hint"), h.ID("permissions-hint"), g.Text(hint)),
+		h.P(h.Class("hint"), h.ID("permissions-hint"), hint),
 		h.Table(h.Class("permissions"),
 			h.THead(h.Tr(
-				h.Th(h.Scope("col"), page.ScreenReaderText("Resource")),
-				g.Map(keys.PermissionVerbs, func(verb string) g.Node { return h.Th(h.Scope("col"), g.Text(verb)) }),
+				h.Th(h.Scope("col"), page.ScreenReaderText(page.Text("Resource"))),
+				g.Map(keys.PermissionVerbs, func(verb string) g.Node { return h.Th(h.Scope("col"), page.Text(verb)) }),
 			)),
 			h.TBody(g.Map(f.rows(), permissionRow)),
 		),
 	)
 }
 
-func (f *keyForm) preset(name, label, hint string) g.Node {
+func (f *keyForm) preset(name string, label, hint page.Text) g.Node {
 	id := "preset-" + strings.ReplaceAll(name, " ", "-")
 	return h.Label(
 		h.Input(h.Type("radio"), h.ID(id), h.Name("preset"), h.Value(name), g.If(f.Preset == name || f.Preset == "" && name == customPreset, h.Checked())),
-		h.Span(g.Text(label+" "), h.Span(h.Class("hint"), g.Text(hint))),
+		h.Span(label, g.Text(" "), h.Span(h.Class("hint"), hint)),
 	)
 }
 
 func permissionRow(r facts.PermissionRow) g.Node {
-	return h.Tr(h.Th(h.Scope("row"), g.Text(r.Label)), g.Map(r.Cells, permissionCell))
+	return h.Tr(h.Th(h.Scope("row"), page.Text(r.Label)), g.Map(r.Cells, func(c facts.PermissionCell) g.Node { return permissionCell(c, r.Label) }))
 }
 
 // permissionCell gives the first box the id that the error summary links to.
-func permissionCell(c facts.PermissionCell) g.Node {
+func permissionCell(c facts.PermissionCell, resource string) g.Node {
 	if c.Value == "" {
 		return h.Td()
 	}
+	verb, _, _ := strings.Cut(c.Value, "_")
 	first := c.Value == keys.PermissionVerbs[0]
 	return h.Td(h.Label(
 		h.Input(h.Type("checkbox"), h.Name("permissions"), h.Value(c.Value), g.If(first, h.ID("permissions")), g.If(c.Checked, h.Checked())),
-		page.ScreenReaderText(c.Label),
+		page.ScreenReaderText(words.Permission(verb, resource)),
 	))
 }
 
 func (f *keyForm) actions() g.Node {
-	text := "Create the key"
+	text := page.Text("Create the key")
 	if f.ID != 0 {
 		text = "Change the key"
 	}
-	return h.P(h.Class("actions"), h.Button(h.Class("main"), g.Text(text)), page.Button(keysPath, g.Text("Cancel")))
+	return h.P(h.Class("actions"), h.Button(h.Class("main"), text), page.Button(keysPath, page.Text("Cancel")))
 }

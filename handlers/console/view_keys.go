@@ -1,13 +1,11 @@
 package console
 
 import (
-	"fmt"
 	"strconv"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
@@ -15,56 +13,57 @@ import (
 
 // keyList has the keys that match a search.
 type keyList struct {
-	Search           string // "" for all
-	Confirmation     string // describes the action just done; "" for none
-	Total            int    // number of all keys, including those that do not match
+	Search           string      // "" for all
+	Confirmation     page.Phrase // describes the action just done; nil for none
+	Total            int         // number of all keys, including those that do not match
 	Active, Inactive []keyRow
 }
 
 func (l keyList) view() g.Node {
-	inUse := h.P(g.Text("No key is in use."))
+	inUse := h.P(page.Text("No key is in use."))
 	switch {
 	case len(l.Active) > 0:
-		inUse = g.Group{h.H2(h.ID("active"), g.Text("In use")), keyTable(l.Active)}
+		inUse = g.Group{h.H2(h.ID("active"), page.Text("In use")), keyTable(l.Active)}
 	case l.Search != "":
-		inUse = h.P(g.Text("No key in use matches."))
+		inUse = h.P(page.Text("No key in use matches."))
 	}
 	return g.Group{
 		page.Done(l.Confirmation),
+		page.ZoneHint(),
 		h.Div(h.Class("toolbar"),
-			h.A(h.Class("button main"), h.Href(keysPath+"/new"), g.Text("New key")),
+			h.A(h.Class("button main"), h.Href(keysPath+"/new"), page.Text("New key")),
 			g.If(l.Total > 0, l.searchForm()),
 		),
 		inUse,
 		g.If(len(l.Inactive) > 0, h.Details(g.If(l.Search != "", g.Attr("open")),
-			h.Summary(g.Textf("Revoked and expired keys (%d)", len(l.Inactive))),
+			h.Summary(page.Textf("Revoked and expired keys (%s)", len(l.Inactive))),
 			keyTable(l.Inactive),
 		)),
-		h.P(h.Class("hint"), g.Text("Times are in UTC. The last use is recorded at most once a minute.")),
+		h.P(h.Class("hint"), page.Text("The last use is recorded at most once a minute.")),
 	}
 }
 
 func (l keyList) searchForm() g.Node {
 	return h.Form(h.Class("search"), h.Role("search"), h.Action(keysPath),
-		h.Label(h.For("q"), h.Class("visually-hidden"), g.Text("Search keys")),
-		h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.Search), h.Placeholder("name, permission, maker")),
-		h.Button(g.Text("Search")),
-		g.If(l.Search != "", h.A(h.Href(keysPath), g.Text("All keys"))),
+		h.Label(h.For("q"), h.Class("visually-hidden"), page.Text("Search keys")),
+		h.Input(h.ID("q"), h.Name("q"), h.Type("search"), h.Value(l.Search), page.Placeholder("name, permission, maker")),
+		h.Button(page.Text("Search")),
+		g.If(l.Search != "", h.A(h.Href(keysPath), page.Text("All keys"))),
 	)
 }
 
 func keyTable(rows []keyRow) g.Node {
-	return page.Table([]string{"Name", "Permissions", "Networks", "Requests", "Last use", "Made", "Status", ""}, g.Map(rows, keyRow.view))
+	return page.Table([]page.Text{"Name", "Permissions", "Networks", "Requests", "Last use", "Made", "Status", ""}, g.Map(rows, keyRow.view))
 }
 
 func (r keyRow) view() g.Node {
 	return h.Tr(h.Role("row"),
 		r.nameCell(),
-		page.Cell("Permissions", g.Text(r.permissionText()), r.narrow()),
+		page.Cell("Permissions", r.permissionView(), r.narrow()),
 		page.Cell("Networks", r.networks()),
 		page.Cell("Requests", r.limits()),
 		page.Cell("Last use", r.lastUse()),
-		page.Cell("Made", r.Created.View("never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
+		page.Cell("Made", page.Stamp(r.CreatedAt, "never"), g.If(r.CreatedBy != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(r.CreatedBy))})),
 		page.Cell("Status", r.status()),
 		r.actions(),
 	)
@@ -75,7 +74,7 @@ func (r keyRow) nameCell() g.Node {
 		h.Span(h.Class("name"), g.Text(r.Name)),
 		g.Text(" "),
 		h.Span(h.Class("hint"),
-			g.Text(strconv.FormatInt(r.ID, 10)+" · "+string(r.Kind)),
+			g.Text(strconv.FormatInt(r.ID, 10)+" · "), page.Text(r.Kind),
 			g.If(r.maskedSecret() != "", g.Group{g.Text(" · "), h.Code(g.Text(r.maskedSecret()))}),
 		),
 	)
@@ -84,37 +83,27 @@ func (r keyRow) nameCell() g.Node {
 // narrow describes the key's scope; nothing for most keys.
 func (r keyRow) narrow() g.Node {
 	var lines g.Group
-	for _, part := range []struct {
-		resource domain.Resource
-		ids      []int64
-	}{{domain.AgentResource, r.Scope.Agents}, {domain.ServiceResource, r.Scope.Services}, {domain.LocationResource, r.Scope.Locations}} {
-		noun := string(part.resource)
-		switch len(part.ids) {
-		case 0:
-			continue
-		case 1:
-		default:
-			noun += "s"
-		}
-		lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("only "+noun+" "+r.Labels.Text(part.resource, part.ids))))
+	for _, part := range words.Scope(r.Scope, r.Labels) {
+		lines = append(lines, h.Br(), h.Span(h.Class("hint"), page.Textf("only %s", part)))
 	}
 	if r.MaskPersonal {
-		lines = append(lines, h.Br(), h.Span(h.Class("hint"), g.Text("personal data masked")))
+		lines = append(lines, h.Br(), h.Span(h.Class("hint"), page.Text("personal data masked")))
 	}
 	return lines
 }
 
 // lastUse shows a relative time, with the exact one as its title.
 func (r keyRow) lastUse() g.Node {
-	if r.LastUsed.Text == "" {
-		return g.Text("never")
+	used, ok := r.LastUsedAt.Time()
+	if !ok {
+		return page.Text("never")
 	}
-	return h.Time(h.DateTime(r.LastUsed.Machine), h.Title(r.LastUsed.Text+" UTC"), g.Text(page.Ago(r.Unused)))
+	return page.TimeAs(used, page.Ago(r.Unused))
 }
 
 func (r keyRow) networks() g.Node {
 	if len(r.Networks) == 0 {
-		return g.Text("any")
+		return page.Text("any")
 	}
 	var lines g.Group
 	for i, network := range r.Networks {
@@ -124,33 +113,33 @@ func (r keyRow) networks() g.Node {
 }
 
 func (r keyRow) limits() g.Node {
-	recent := h.A(h.Class("rate"), h.Href(requestsOf("key", strconv.FormatInt(r.ID, 10))), h.Strong(g.Text(strconv.FormatInt(r.LastDay, 10))), g.Text(" in 24 hours"), page.ScreenReaderText(", of "+r.Name))
+	recent := h.A(h.Class("rate"), h.Href(requestsOf("key", strconv.FormatInt(r.ID, 10))), page.Textf("%s in 24 hours", h.Strong(g.Text(strconv.FormatInt(r.LastDay, 10)))), page.ScreenReaderText(page.Phrases{page.Name(", "), page.Textf("of %s", r.Name)}))
 	if !r.Limited {
-		return g.Group{recent, h.Br(), h.Span(h.Class("hint"), g.Text("no limit"))}
+		return g.Group{recent, h.Br(), h.Span(h.Class("hint"), page.Text("no limit"))}
 	}
-	rate := func(requests int64, per string) g.Node {
-		return h.Span(h.Class("rate hint"), g.Text(fmt.Sprintf("%d %s", requests, per)))
+	rate := func(format page.Text, requests int64) g.Node {
+		return h.Span(h.Class("rate hint"), page.Textf(format, requests))
 	}
-	return g.Group{recent, h.Br(), rate(r.PerMinute, "a minute"), h.Br(), rate(r.PerHour, "an hour")}
+	return g.Group{recent, h.Br(), rate("%s a minute", r.PerMinute), h.Br(), rate("%s an hour", r.PerHour)}
 }
 
 func (r keyRow) status() g.Node {
-	end := "since "
+	end := page.Text("since %s")
 	if r.Status == keys.Active {
-		end = "until "
+		end = "until %s"
 	}
 	return g.Group{
-		h.Span(h.Class("status "+string(r.Status)), g.Text(string(r.Status))),
-		g.If(r.Expires.Text != "", g.Group{h.Br(), h.Span(h.Class("hint"), g.Text(end), r.Expires.View(""))}),
+		h.Span(h.Class("status "+string(r.Status)), page.Text(r.Status)),
+		g.If(r.ExpiresAt != "", g.Group{h.Br(), h.Span(h.Class("hint"), page.Textf(end, page.Stamp(r.ExpiresAt, "")))}),
 	}
 }
 
 // actions is an empty cell for a revoked key; the style sheet hides it.
 func (r keyRow) actions() g.Node {
 	return h.Td(h.Role("cell"), h.Class("actions"), g.If(r.Status != keys.Revoked, g.Group{
-		page.Button(keyPath(r.ID), g.Text("Change"), page.ScreenReaderText(" "+r.Name)),
+		page.Button(keyPath(r.ID), page.Text("Change"), page.ScreenReaderText(page.Name(" "+r.Name))),
 		g.Text(" "),
-		g.If(r.Status == keys.Active, g.Group{page.Button(keyPath(r.ID)+"/roll", g.Text("Roll"), page.ScreenReaderText(" "+r.Name)), g.Text(" ")}),
-		page.Button(keyPath(r.ID)+"/revoke", g.Text("Revoke"), page.ScreenReaderText(" "+r.Name)),
+		g.If(r.Status == keys.Active, g.Group{page.Button(keyPath(r.ID)+"/roll", page.Text("Roll"), page.ScreenReaderText(page.Name(" "+r.Name))), g.Text(" ")}),
+		page.Button(keyPath(r.ID)+"/revoke", page.Text("Revoke"), page.ScreenReaderText(page.Name(" "+r.Name))),
 	}))
 }

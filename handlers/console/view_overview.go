@@ -28,7 +28,7 @@ type overviewPage struct {
 	figures                                      daystats.Day
 	agenda                                       agenda
 	healthAge, agendaAge                         time.Duration
-	healthProblem, figuresProblem, agendaProblem string
+	healthProblem, figuresProblem, agendaProblem page.Text
 }
 
 func (p overviewPage) view() g.Node {
@@ -37,46 +37,45 @@ func (p overviewPage) view() g.Node {
 		zone = p.agenda.site.Zone.Location
 	}
 	return g.Group{
-		h.P(h.Class("hint"), g.Text("Times are those of the site, in "+zone.String()+".")),
-		section("needs", "What needs you", p.healthProblem, func() g.Node { return needsView(p.health, zone) }),
+		page.ZoneHint(),
+		section("needs", "What needs you", p.healthProblem, func() g.Node { return needsView(p.health) }),
 		section("next", "Today and tomorrow", p.agendaProblem, func() g.Node { return nextView(p.agenda) }),
 		g.Iff(len(p.agenda.overlaps) > 0, func() g.Node {
 			return section("overlaps", "Overlapping bookings", "", func() g.Node { return overlapsView(p.agenda) })
 		}),
 		section("bookings", "Bookings, 30 days back and ahead", p.agendaProblem, func() g.Node { return charts.Bookings(p.agenda.Agenda) }),
 		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return charts.Day(p.figures, zone) }),
-		g.Iff(p.healthProblem == "", func() g.Node { return technicalView(p.health, p.healthAge, zone) }),
-		h.P(h.Class("hint"), g.Text("Visitors share what is found: the health and the bookings for a minute, the requests for ten seconds.")),
+		g.Iff(p.healthProblem == "", func() g.Node { return technicalView(p.health, p.healthAge) }),
+		h.P(h.Class("hint"), page.Text("Visitors share what is found: the health and the bookings for a minute, the requests for ten seconds.")),
 	}
 }
 
 // section shows a part of a page, or the reason why it is missing.
-func section(id, title, problem string, content func() g.Node) g.Node {
-	inside := h.P(h.Class("problem"), g.Text(problem))
+func section(id string, title, problem page.Text, content func() g.Node) g.Node {
+	inside := h.P(h.Class("problem"), problem)
 	if problem == "" {
 		inside = g.Group{content()}
 	}
-	return h.Section(h.Aria("labelledby", id), h.H2(h.ID(id), g.Text(title)), inside)
+	return h.Section(h.Aria("labelledby", id), h.H2(h.ID(id), title), inside)
 }
 
 // levels are the marks of findings, with words for screen readers.
-var levels = map[diagnose.Level]struct{ class, mark, word string }{
+var levels = map[diagnose.Level]struct {
+	class, mark string
+	word        page.Text
+}{
 	diagnose.Good: {"good", "✓", "good"}, diagnose.Minor: {"minor", "!", "to look at"}, diagnose.Broken: {"broken", "✗", "broken"},
 }
 
 // needsView lists what needs a person, what is broken first, each with a link and what to do.
-func needsView(found health, zone *time.Location) g.Node {
+func needsView(found health) g.Node {
 	needs := found.needs()
 	if len(needs) == 0 {
-		return h.P(h.Class("done"), g.Text("The site can be served, and nothing needs you."))
-	}
-	summary := page.Count(len(needs), "thing needs", "things need") + " you."
-	if len(found.Problems) == 0 {
-		summary = "The site can be served. " + summary
+		return h.P(h.Class("done"), page.Text("The site can be served, and nothing needs you."))
 	}
 	return g.Group{
-		h.P(h.Strong(g.Text(summary))),
-		h.Dl(h.Class("health needs"), g.Map(needs, func(r diagnose.Rating) g.Node { return ratingView(r, zone) })),
+		h.P(h.Strong(g.If(len(found.Problems) == 0, g.Group{page.Text("The site can be served."), g.Text(" ")}), page.Count(len(needs), "%d thing needs you.", "%d things need you."))),
+		h.Dl(h.Class("health needs"), g.Map(needs, ratingView)),
 	}
 }
 
@@ -113,20 +112,16 @@ func plumbing(r diagnose.Rating) bool {
 }
 
 // technicalView is the health of everything, folded away.
-func technicalView(found health, age time.Duration, zone *time.Location) g.Node {
+func technicalView(found health, age time.Duration) g.Node {
 	minor := 0
 	for _, f := range found.Findings() {
 		if plumbing(ratingOf(f)) {
 			minor++
 		}
 	}
-	summary := "Technical details"
-	if minor > 0 {
-		summary += ", " + strconv.Itoa(minor) + " to look at"
-	}
-	return h.Details(h.Summary(g.Text(summary)),
-		h.Dl(h.Class("health"), g.Map(found.Findings(), findingView), g.Map(found.rating, func(r diagnose.Rating) g.Node { return ratingView(r, zone) })),
-		h.P(h.Class("hint"), g.Text("Examined "+page.Ago(age)+", like "), h.Kbd(g.Text("bookside check")), g.Text(", which has the statements for missing rights too.")),
+	return h.Details(h.Summary(page.Text("Technical details"), g.If(minor > 0, page.Textf(", %d to look at", minor))),
+		h.Dl(h.Class("health"), g.Map(found.Findings(), findingView), g.Map(found.rating, ratingView)),
+		h.P(h.Class("hint"), page.Textf("Examined %s, like %s, which has the statements for missing rights too.", page.Ago(age), h.Kbd(page.Code("bookside check")))),
 	)
 }
 
@@ -138,39 +133,42 @@ func nextView(a agenda) g.Node {
 		booked := slices.DeleteFunc(slices.Clone(a.next), func(b records.Booking) bool { return string(b.StartDate) != day.String() })
 		var list g.Node
 		if len(booked) > 0 {
-			list = page.Table([]string{"Time", "Customer", "Service", "Agent", "Location", "Status"}, g.Map(booked, func(b records.Booking) g.Node { return nextRow(a.site, b) }))
+			list = page.Table([]page.Text{"Time", "Customer", "Service", "Agent", "Location", "Status"}, g.Map(booked, func(b records.Booking) g.Node { return nextRow(a.site, b) }))
 		}
 		title := words.LongDay(day)
 		if !a.moreNext {
-			title += ": " + page.Count(len(booked), "booking", "bookings")
+			title = page.Textf("%s: %s", title, page.Count(len(booked), "%d booking", "%d bookings"))
 		}
 		choice := agendaChoice{Day: day, Of: domain.AgentResource}
-		days = append(days, h.H3(h.A(h.Href(choice.path()), g.Text(title))), list)
+		days = append(days, h.H3(h.A(h.Href(choice.path()), title)), list)
 	}
-	return g.Group{days, g.If(a.moreNext, h.P(h.Class("warning"), g.Text("Only the first "+strconv.Itoa(shownNext)+" are shown: the "), h.A(h.Href(bookingListPath), g.Text("list")), g.Text(" has all.")))}
+	return g.Group{days, g.If(a.moreNext, h.P(h.Class("warning"), page.Textf("Only the first %d are shown: %s.", shownNext, h.A(h.Href(bookingListPath), page.Text("the list has all")))))}
 }
 
 func nextRow(s *session.Session, b records.Booking) g.Node {
 	return page.Row(h.A(h.Class("name"), h.Href(bookingPath(b.ID)), words.BookingHours(s, b)),
-		page.Cell("Customer", g.Text(words.Customer(b))),
-		page.Cell("Service", g.Text(words.Service(b))),
+		page.Cell("Customer", words.Customer(b)),
+		page.Cell("Service", words.Service(b)),
 		page.Cell("Agent", g.Text(b.Agent.FullName)),
 		page.Cell("Location", g.Text(b.Location.Name)),
 		page.Cell("Status", words.StatusView(b.Status)))
 }
 
-func findingView(f diagnose.Finding) g.Node { return findingRow(f, g.Text(f.Text)) }
+func findingView(f diagnose.Finding) g.Node { return findingRow(f, page.Text(f.Text)) }
 
 func findingRow(f diagnose.Finding, content ...g.Node) g.Node {
 	level := levels[f.Level]
 	return h.Div(
-		h.Dt(h.Span(h.Class("mark "+level.class), h.Aria("hidden", "true"), g.Text(level.mark)), page.ScreenReaderText(level.word+": "), g.Text(f.Name)),
+		h.Dt(h.Span(h.Class("mark "+level.class), h.Aria("hidden", "true"), g.Text(level.mark)), page.ScreenReaderText(page.Phrases{level.word, page.Name(": ")}), page.Text(f.Name)),
 		h.Dd(content...),
 	)
 }
 
 // remedy says what to do about a rating or a finding, and which page shows its items: all of them, or each by its id.
-type remedy struct{ all, each, text string }
+type remedy struct {
+	all, each string
+	text      page.Text
+}
 
 // remedies are what people can do, by the code of a rating or the name of a finding.
 var remedies = map[diagnose.Code]remedy{
@@ -198,11 +196,11 @@ var remedies = map[diagnose.Code]remedy{
 }
 
 // ratingView names the items of a rating, with links, and its time in the site's zone.
-func ratingView(r diagnose.Rating, zone *time.Location) g.Node {
+func ratingView(r diagnose.Rating) g.Node {
 	what := remedies[r.Code]
-	text := g.Text(r.Text)
+	text := g.Node(page.Text(r.Text))
 	if before, after, found := strings.Cut(r.Text, diagnose.Stamp(r.Since)); found {
-		text = g.Group{g.Text(before), page.Time(r.Since, r.Since.In(zone).Format("2006-01-02 15:04")), g.Text(after)}
+		text = g.Group{g.Text(before), page.Time(r.Since), g.Text(after)}
 	}
 	if what.all != "" {
 		text = h.A(h.Href(what.all), text)
@@ -219,10 +217,10 @@ func ratingView(r diagnose.Rating, zone *time.Location) g.Node {
 		content = append(content, g.Text(separator), name)
 	}
 	if len(r.Items) > diagnose.Named {
-		content = append(content, g.Text(", and more"))
+		content = append(content, g.Text(", "), page.Text("and more"))
 	}
 	if r.Level != diagnose.Good && what.text != "" {
-		content = append(content, g.Text(". "), h.Strong(g.Text(what.text)))
+		content = append(content, g.Text(". "), h.Strong(what.text))
 	}
 	return findingRow(r.Finding, content...)
 }
@@ -230,20 +228,17 @@ func ratingView(r diagnose.Rating, zone *time.Location) g.Node {
 func overlapsView(a agenda) g.Node {
 	return g.Group{
 		g.Map(a.overlaps, overlap.view),
-		g.If(a.more > 0, h.P(g.Text(page.Count(a.more, "more pair", "more pairs")+": see "), h.Kbd(g.Text("bookside check --conflicts")), g.Text("."))),
+		g.If(a.more > 0, h.P(page.Textf("%s: see %s.", page.Count(a.more, "%d more pair", "%d more pairs"), h.Kbd(page.Code("bookside check --conflicts"))))),
 	}
 }
 
 // view shows the bookings below each other on the timeline of a day.
 func (o overlap) view() g.Node {
-	title := o.Whose
-	if day, err := time.Parse(time.DateOnly, o.Date); err == nil {
-		title += ", " + day.Format("Monday 2006-01-02")
-	}
+	title := page.List(page.Name(o.Whose), words.Date(o.Date))
 	return h.Div(h.Class("timeline"),
-		h.H3(g.Text(title), g.If(o.BuffersOnly, g.Text(" (buffers only)"))),
+		h.H3(title, g.If(o.BuffersOnly, g.Group{g.Text(" "), page.Text("(buffers only)")})),
 		h.Ul(g.Map(o.Bookings, func(b overlappingBooking) g.Node {
-			name := g.Text(fmt.Sprintf("booking %d", b.ID))
+			name := g.Node(page.Textf("booking %d", b.ID))
 			if b.URL != "" {
 				name = h.A(h.Href(b.URL), h.Rel("noreferrer"), name)
 			}

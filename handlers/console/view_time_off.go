@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -24,30 +23,30 @@ func endTimeOffPath(id int64) string {
 }
 
 func (l *timeOffList) view() g.Node {
-	list := h.P(g.Text("There is none from today on."))
+	list := h.P(page.Text("There is none from today on."))
 	if len(l.found.Records) > 0 {
-		list = page.Table([]string{"When", "For", "Note", ""}, g.Map(l.found.Records, l.row))
+		list = page.Table([]page.Text{"When", "For", "Note", ""}, g.Map(l.found.Records, l.row))
 	}
 	return g.Group{
 		page.Done(l.done),
-		bookingViews(timeOffPath, l.site.Zone),
-		g.If(!l.readOnly, h.P(h.A(h.Class("button main"), h.Href(timeOffPath+"/new"), g.Text("New time off")))),
+		bookingViews(timeOffPath),
+		g.If(!l.readOnly, h.P(h.A(h.Class("button main"), h.Href(timeOffPath+"/new"), page.Text("New time off")))),
 		list,
-		g.If(l.found.More, h.P(h.Class("warning"), g.Text("Only the first "+strconv.Itoa(shownTimeOff)+" are shown."))),
-		h.P(h.Class("hint"), g.Text("Time off closes whole days or, on sites with LatePoint Pro Features, hours. Bookings in it stay.")),
+		g.If(l.found.More, h.P(h.Class("warning"), page.Textf("Only the first %d are shown.", shownTimeOff))),
+		h.P(h.Class("hint"), page.Text("Time off closes whole days or, on sites with LatePoint Pro Features, hours. Bookings in it stay.")),
 	}
 }
 
 func (l *timeOffList) row(t timeoff.TimeOff) g.Node {
 	when := words.TimeOffSpan(t)
-	return page.Row(h.Span(h.Class("name"), g.Text(when)),
-		page.Cell("For", g.Text(words.Concerned(t.Scope, l.labels))),
+	return page.Row(h.Span(h.Class("name"), when),
+		page.Cell("For", words.Concerned(t.Scope, l.labels)),
 		page.Cell("Note", g.Text(t.Note)),
-		h.Td(h.Role("cell"), h.Class("actions"), g.If(!l.readOnly, page.Button(endTimeOffPath(t.ID), g.Text("End"), page.ScreenReaderText(" the time off of "+when)))),
+		h.Td(h.Role("cell"), h.Class("actions"), g.If(!l.readOnly, page.Button(endTimeOffPath(t.ID), page.Text("End"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("the time off of %s", when)})))),
 	)
 }
 
-func (t timeOffFacts) span() string {
+func (t timeOffFacts) span() page.Phrase {
 	hours := ""
 	if t.StartTime != "" {
 		hours = t.StartTime + "–" + t.EndTime
@@ -57,13 +56,13 @@ func (t timeOffFacts) span() string {
 
 func (f *timeOffForm) view(csrf string) g.Node {
 	return g.Group{
-		bookingViews(timeOffPath, f.site.Zone),
+		bookingViews(timeOffPath),
 		f.Summary(),
 		f.outcome(),
 		h.Form(h.Method("post"), h.Action(timeOffPath+"/new"),
 			page.Hidden("csrf", csrf), f.Guard(),
 			f.inputs(),
-			h.P(h.Class("actions"), rehearsalButton(f.possible != nil, "Enter the time off"), h.A(h.Class("button quiet"), h.Href(timeOffPath), g.Text("Cancel"))),
+			h.P(h.Class("actions"), rehearsalButton(f.possible != nil, "Enter the time off"), h.A(h.Class("button quiet"), h.Href(timeOffPath), page.Text("Cancel"))),
 		),
 	}
 }
@@ -73,7 +72,7 @@ func (f *timeOffForm) inputs() g.Node {
 	if f.possible != nil {
 		return g.Map(timeOffFields, func(name string) g.Node { return page.Hidden(name, f.Value(name)) })
 	}
-	choice := func(name, label, all string, resource domain.Resource) g.Node {
+	choice := func(name string, label, all page.Text, resource domain.Resource) g.Node {
 		byID := slices.SortedFunc(maps.Values(f.labels[resource]), func(a, b slots.Choice) int { return cmp.Compare(a.ID, b.ID) })
 		return f.Select(name, label, "", append([]page.Choice{{Text: all}}, recordChoices(byID)...))
 	}
@@ -96,19 +95,19 @@ func (f *timeOffForm) outcome() g.Node {
 	if f.possible == nil {
 		return nil
 	}
-	in := h.P(g.Text("No booking is in it."))
+	in := h.P(page.Text("No booking is in it."))
 	if len(f.bookings) > 0 {
 		in = g.Group{
-			h.P(g.Text("These bookings are in it and stay. Reschedule or cancel each by itself:")),
-			page.Table([]string{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(f.bookings, func(b records.Booking) g.Node { return bookingRow(f.site, b) })),
+			h.P(page.Text("These bookings are in it and stay. Reschedule or cancel each by itself:")),
+			page.Table([]page.Text{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(f.bookings, func(b records.Booking) g.Node { return bookingRow(f.site, b) })),
 		}
 	}
 	return g.Group{
 		h.Div(h.Class("facts"), page.TakesFocus(), page.Facts("What would change", []page.Fact{
-			page.TextFact("Closed", f.possible.span()),
-			page.TextFact("For", words.Concerned(availability.Scope{Agent: f.possible.AgentID, Service: f.possible.ServiceID, Location: f.possible.LocationID}, f.labels)),
+			{Name: "Closed", Content: f.possible.span()},
+			{Name: "For", Content: words.Concerned(availability.Scope{Agent: f.possible.AgentID, Service: f.possible.ServiceID, Location: f.possible.LocationID}, f.labels)},
 			page.TextFact("Note", f.possible.Note),
-			page.TextFact("Warning", strings.Join(f.warnings, ". ")),
+			warningFact(f.warnings),
 		})),
 		in,
 	}
@@ -117,9 +116,9 @@ func (f *timeOffForm) outcome() g.Node {
 func (e *timeOffEnd) view(csrf string) g.Node {
 	return g.Group{
 		page.Alert(e.Problem),
-		h.P(g.Text("The time can be booked again: "), h.Strong(g.Text(words.TimeOffSpan(e.TimeOff))), g.Text(", "+words.Concerned(e.Scope, e.labels)+". "+e.Note)),
+		h.P(page.Textf("The time can be booked again: %s, %s.", h.Strong(words.TimeOffSpan(e.TimeOff)), words.Concerned(e.Scope, e.labels)), g.Text(" "+e.Note)),
 		h.Form(h.Method("post"), h.Action(endTimeOffPath(e.TimeOff.ID)), page.Hidden("csrf", csrf), e.Guard(), page.Hidden("tag", e.tag),
-			h.P(h.Class("actions"), h.Button(h.Class("danger"), g.Text("End the time off")), page.Button(timeOffPath, g.Text("Keep it"))),
+			h.P(h.Class("actions"), h.Button(h.Class("danger"), page.Text("End the time off")), page.Button(timeOffPath, page.Text("Keep it"))),
 		),
 	}
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"net/http"
@@ -53,7 +54,7 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		return v.Platform.Webhooks.Rotate(v.ctx(), id, secretOverlap)
 	},
 	"replay-since": func(v *visit, id int64) (string, bool, error) {
-		since, err := time.Parse(inputTime, v.r.PostForm.Get("since"))
+		since, err := time.ParseInLocation(inputTime, v.r.PostForm.Get("since"), cmp.Or(v.zone(), time.UTC))
 		if err != nil {
 			return "", false, errSince
 		}
@@ -88,7 +89,7 @@ func (c *Console) listWebhooks(v *visit) error {
 		return err
 	}
 	limited := func(hook webhooks.Hook) bool { return !hook.Filter.Scope().Unlimited() }
-	c.answer(v, http.StatusOK, page.Layout{Title: "Webhooks"}, webhooksView(all), facts.WebhooksOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
+	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Webhooks")}, webhooksView(all), facts.WebhooksOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
 	return nil
 }
 
@@ -107,7 +108,7 @@ func (c *Console) requestedWebhook(v *visit) (hook webhooks.Hook, found bool, er
 // shownDeliveries is the number of deliveries on a page.
 const shownDeliveries = 25
 
-func (c *Console) showWebhook(v *visit, status int, problem string) error {
+func (c *Console) showWebhook(v *visit, status int, problem page.Text) error {
 	hook, found, err := c.requestedWebhook(v)
 	if err != nil || !found {
 		return err
@@ -121,14 +122,14 @@ func (c *Console) showWebhook(v *visit, status int, problem string) error {
 		return err
 	}
 	labels := c.labels(v, !hook.Filter.Scope().Unlimited())
-	c.answer(v, status, page.Layout{Title: "Webhook " + hook.Name, Invalid: problem != ""}, webhookView(hook, labels, deliveries, tries, csrfToken(v.session), rand.Text(), problem),
+	c.answer(v, status, page.Layout{Title: page.Textf("Webhook %s", hook.Name), Invalid: problem != ""}, webhookView(hook, labels, deliveries, tries, csrfToken(v.session), rand.Text(), problem),
 		facts.WebhookLogOf(hook, labels, deliveries, tries))
 	return nil
 }
 
 func (c *Console) showDeleteWebhook(v *visit) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		c.show(v, http.StatusOK, page.Layout{Title: "Delete webhook " + strconv.FormatInt(hook.ID, 10) + "?"}, deleteWebhookView(hook, csrfToken(v.session)))
+		c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Delete webhook %d?", hook.ID)}, deleteWebhookView(hook, csrfToken(v.session)))
 		return nil
 	})
 }
@@ -141,7 +142,7 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 	secret, found, err := act(v, hook.ID)
 	switch {
 	case errors.Is(err, errSince):
-		return c.showWebhook(v, http.StatusUnprocessableEntity, "Write the time as 2026-11-22T09:30, in UTC.")
+		return c.showWebhook(v, http.StatusUnprocessableEntity, "Write the time as 2026-11-22T09:30.")
 	case errors.Is(err, errSubmitted):
 		c.showMessage(v, http.StatusConflict, "This form was already submitted", "The secret was changed and shown then. If you did not copy it, change it again.")
 		return nil
@@ -154,7 +155,7 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 	c.log.InfoContext(v.ctx(), "console: "+action, "webhook_id", hook.ID)
 	switch {
 	case secret != "":
-		c.show(v, http.StatusOK, page.Layout{Title: "The secret was changed"}, webhookSecretView(hook.Name, secret))
+		c.show(v, http.StatusOK, page.Layout{Title: page.Text("The secret was changed")}, webhookSecretView(hook.Name, secret))
 	case action == "delete":
 		http.Redirect(v.w, v.r, webhooksPath, http.StatusSeeOther)
 	default:
@@ -163,16 +164,14 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 	return nil
 }
 
-const newWebhookTitle = "New webhook"
-
 // webhookForm is the form of a webhook as submitted.
 type webhookForm struct{ page.Form }
 
-func (f *webhookForm) title() string {
+func (f *webhookForm) title() page.Phrase {
 	if f.ID == 0 {
-		return newWebhookTitle
+		return page.Text("New webhook")
 	}
-	return "Change webhook " + strconv.FormatInt(f.ID, 10)
+	return page.Textf("Change webhook %d", f.ID)
 }
 
 // storedWebhookForm returns the form filled with a webhook as stored.
@@ -181,7 +180,7 @@ func storedWebhookForm(hook webhooks.Hook) *webhookForm {
 }
 
 // submittedWebhookForm returns the form of a webhook, as submitted and as stored.
-func submittedWebhookForm(r *http.Request, hook webhooks.Hook, problem string) *webhookForm {
+func submittedWebhookForm(r *http.Request, hook webhooks.Hook, problem page.Text) *webhookForm {
 	f := &webhookForm{page.Submitted(r, problem)}
 	f.ID, f.Version = hook.ID, storedWebhookForm(hook).Version
 	return f
@@ -191,7 +190,7 @@ func (c *Console) showNewWebhook(v *visit) error {
 	return c.showWebhookForm(v, http.StatusOK, &webhookForm{page.NewForm(url.Values{"events": {"*"}})})
 }
 
-func (c *Console) redisplayNewWebhook(v *visit, status int, problem string) error {
+func (c *Console) redisplayNewWebhook(v *visit, status int, problem page.Text) error {
 	return c.showWebhookForm(v, status, &webhookForm{page.Submitted(v.r, problem)})
 }
 
@@ -199,7 +198,7 @@ func (c *Console) showEditWebhook(v *visit) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error { return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(hook)) })
 }
 
-func (c *Console) redisplayEditWebhook(v *visit, status int, problem string) error {
+func (c *Console) redisplayEditWebhook(v *visit, status int, problem page.Text) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
 		return c.showWebhookForm(v, status, submittedWebhookForm(v.r, hook, problem))
 	})
@@ -240,7 +239,7 @@ func (c *Console) createWebhook(v *visit) error {
 		return c.redisplayNewWebhook(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: webhook added", "webhook_id", hook.ID)
-	c.show(v, http.StatusOK, page.Layout{Title: "The webhook was added"}, webhookSecretView(hook.Name, secret))
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("The webhook was added")}, webhookSecretView(hook.Name, secret))
 	return nil
 }
 

@@ -26,7 +26,7 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	}
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/]+=*`).FindString(added.text)
 	list := v.open("/console/webhooks").says(http.StatusOK, "shop <i>", "?***", "booking.*", "enabled")
-	shown := v.open("/console/webhooks/1").says(http.StatusOK, "of agents 3 ", "Nothing was sent yet.")
+	shown := v.open("/console/webhooks/1").says(http.StatusOK, "of agent 3 ", "Nothing was sent yet.")
 	for _, p := range []page{list, shown} {
 		if strings.Contains(string(p.body), "<i>") || strings.Contains(p.text, "hush") || strings.Contains(p.text, secret) {
 			t.Errorf("%s", p.body)
@@ -61,7 +61,7 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	database.Execute(t, "UPDATE wp_bookside_webhooks SET position = 7", "REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 7)",
 		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin) VALUES (3, 'bookings', 1, 'created', '2026-01-02 10:00:00', 'found')")
 	since("yesterday").says(http.StatusUnprocessableEntity, "Write the time as")
-	since("2026-01-02T09:59").leadsTo("/console/webhooks/1")
+	since("2026-01-02T10:59").leadsTo("/console/webhooks/1")
 	var position int64
 	if err := database.SQL.QueryRowContext(t.Context(), "SELECT position FROM wp_bookside_webhooks").Scan(&position); err != nil || position != 2 {
 		t.Errorf("position %d, %v", position, err)

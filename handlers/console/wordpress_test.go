@@ -430,7 +430,7 @@ func TestWordPressAsksForUsers(t *testing.T) {
 func TestWordPressWithoutTables(t *testing.T) {
 	t.Parallel()
 	closed := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
-	closed.Handle(console.WordPressPath, console.New(fixedClock, slog.New(slog.DiscardHandler)))
+	closed.Handle(console.WordPressPath, console.New(fixedClock, slog.New(slog.DiscardHandler), nil))
 	recorder := httptest.NewRecorder()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/wordpress/keys", nil)
 	request.Host = "localhost"

@@ -152,7 +152,7 @@ func (s *Server) makeProbes() {
 	if s.Config.Admin.PProf {
 		s.probes.ServeProfiles()
 	}
-	s.console = console.New(s.Now, s.Log)
+	s.console = console.New(s.Now, s.Log, nil)
 	s.probes.Handle(console.WordPressPath, s.console)
 	if s.Config.Admin.KeysPage {
 		s.probes.Mount(console.Path, s.console)

@@ -138,14 +138,14 @@ func (a *Answer) Problems() map[string]string {
 func (a *Answer) Refuse(f *page.Form, fields ...string) {
 	problems := a.Problems()
 	if len(problems) == 0 {
-		f.Problem = Sentence(a.Error.Message)
+		f.Problem = page.Text(Sentence(a.Error.Message))
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
 		if slices.Contains(fields, name) {
 			f.AddError(name, strings.TrimSuffix(problems[name], "."))
 		} else {
-			f.Problem = strings.TrimSpace(f.Problem + " " + Sentence(problems[name]))
+			f.Problem = page.Text(strings.TrimSpace(string(f.Problem) + " " + Sentence(problems[name])))
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package charts
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 // Day shows charts of the last 24 hours.
 func Day(day daystats.Day, zone *time.Location) g.Node {
 	all := day.Total()
-	total := func(which ...daystats.Outcome) string { return strconv.FormatInt(all.Of(which...), 10) }
+	total := func(which ...daystats.Outcome) page.Phrase { return page.Name(strconv.FormatInt(all.Of(which...), 10)) }
 	values := func(valueOf func(*daystats.Minute) float64) []float64 {
 		list := make([]float64, len(day.Slots))
 		for i := range day.Slots {
@@ -26,29 +25,29 @@ func Day(day daystats.Day, zone *time.Location) g.Node {
 		}
 		return list
 	}
-	requests := func(name, class string, which ...daystats.Outcome) page.Series {
+	requests := func(name page.Text, class string, which ...daystats.Outcome) page.Series {
 		return page.Series{Name: name, Class: class, Values: values(func(m *daystats.Minute) float64 { return float64(m.Of(which...)) }), Total: total(which...)}
 	}
-	percentile := func(name, class string, share float64) page.Series {
+	percentile := func(name page.Text, class string, share float64) page.Series {
 		valueOf := func(m *daystats.Minute) float64 {
 			took, _ := m.Durations.Percentile(share)
 			return float64(took) / float64(time.Millisecond)
 		}
-		return page.Series{Name: name, Class: class, Values: values(valueOf), Total: milliseconds(valueOf(&all))}
+		return page.Series{Name: name, Class: class, Values: values(valueOf), Total: page.Name(milliseconds(valueOf(&all)))}
 	}
 	labels, axis := slotLabels(day, zone)
-	picture := func(id, title string, format func(float64) string, all ...page.Series) page.Chart {
+	picture := func(id string, title page.Text, format func(float64) string, all ...page.Series) page.Chart {
 		return page.Chart{ID: id, Title: title, Series: all, Labels: labels, Axis: axis, Format: format, Mark: -1}
 	}
 	durations := picture("durations", "Time to respond", milliseconds, percentile("median", "first", .5), percentile("95 % within", "second", .95))
 	durations.Lines = true
 	connections := picture("connections", "Connections to the database", whole, page.Series{
-		Name: "most in use", Class: "first", Values: values(func(m *daystats.Minute) float64 { return float64(m.Connections) }), Total: fmt.Sprintf("%d of %d", all.Connections, all.ConnectionLimit),
+		Name: "most in use", Class: "first", Values: values(func(m *daystats.Minute) float64 { return float64(m.Connections) }), Total: page.Textf("%d of %d", all.Connections, all.ConnectionLimit),
 	})
 	refused := []daystats.Outcome{daystats.Limited, daystats.Throttled, daystats.Overloaded, daystats.Disconnected}
 	return g.Group{
-		g.If(day.Alone, h.P(h.Class("warning"), g.Text("The table of figures cannot be used, so these are those of this server alone, since it was started."))),
-		g.If(all.Total() == 0, h.P(g.Text("There were no requests."))),
+		g.If(day.Alone, h.P(h.Class("warning"), page.Text("The table of figures cannot be used, so these are those of this server alone, since it was started."))),
+		g.If(all.Total() == 0, h.P(page.Text("There were no requests."))),
 		h.Div(h.Class("charts"),
 			picture("requests", "Requests", whole, requests("succeeded", "good", daystats.Succeeded), requests("rejected", "minor", daystats.Rejected),
 				requests("refused", "second", refused...), requests("failed", "broken", daystats.Failed)).View(),
@@ -57,18 +56,18 @@ func Day(day daystats.Day, zone *time.Location) g.Node {
 				requests("too many at a time", "minor", daystats.Overloaded), requests("no connection free", "broken", daystats.Disconnected)).View(),
 			connections.View(),
 		),
-		h.P(h.Class("hint"), g.Text("A column is 15 minutes of all servers. Rejected requests were wrong themselves, such as 401 or 404. Requests that wait for changes do not count in the time to respond.")),
+		h.P(h.Class("hint"), page.Text("A column is 15 minutes of all servers. Rejected requests were wrong themselves, such as 401 or 404. Requests that wait for changes do not count in the time to respond.")),
 	}
 }
 
 // slotLabels returns the labels of a day's columns, and of five places below them.
-func slotLabels(day daystats.Day, zone *time.Location) (labels, axis []string) {
+func slotLabels(day daystats.Day, zone *time.Location) (labels []string, axis []page.Text) {
 	start := day.Start.In(zone)
 	for i := range day.Slots {
 		labels = append(labels, start.Add(time.Duration(i)*daystats.SlotWidth).Format("15:04"))
 	}
 	for hours := 0; hours <= 24; hours += 6 {
-		axis = append(axis, start.Add(time.Duration(hours)*time.Hour).Format("15:04"))
+		axis = append(axis, page.Text(start.Add(time.Duration(hours)*time.Hour).Format("15:04")))
 	}
 	return labels, axis
 }
@@ -96,14 +95,14 @@ func Bookings(a slots.Agenda) g.Node {
 			mark = i
 		}
 	}
-	here.Total, there.Total = strconv.Itoa(ours), strconv.Itoa(all-ours)
-	hint := "Counted by the day on which they begin, without cancelled ones. The journal says which were made through Bookside; it is empty so far, so all count as made on the site."
+	here.Total, there.Total = page.Name(strconv.Itoa(ours)), page.Name(strconv.Itoa(all-ours))
+	hint := page.Phrase(page.Text("Counted by the day on which they begin, without cancelled ones. The journal says which were made through Bookside; it is empty so far, so all count as made on the site."))
 	if !a.Since.IsZero() {
-		hint = "Counted by the day on which they begin, without cancelled ones. The journal says which were made through Bookside; it goes back to " +
-			a.Since.Format(time.DateOnly) + ", and what was booked before counts as made on the site."
+		hint = page.Textf("Counted by the day on which they begin, without cancelled ones. The journal says which were made through Bookside; it goes back to %s, and what was booked before counts as made on the site.",
+			page.NewDate(a.Since, "2006-01-02"))
 	}
 	return h.Div(h.Class("charts"), page.Chart{
 		ID: "bookings-a-day", Title: "Bookings a day", Series: []page.Series{here, there}, Labels: labels, Format: whole, Mark: mark, Hint: hint,
-		Axis: []string{"30 days ago", "today", "in 30 days"},
+		Axis: []page.Text{"30 days ago", "today", "in 30 days"},
 	}.View())
 }

@@ -44,9 +44,9 @@ type Field struct {
 
 // FormOf returns a form for attributes.
 func FormOf[S, N any](f *page.Form, attributes []keys.Attribute[S, N]) Form {
-	form := Form{Nonce: f.Nonce, Version: f.Version, Problem: f.Problem}
+	form := Form{Nonce: f.Nonce, Version: f.Version, Problem: string(f.Problem)}
 	for _, a := range attributes {
-		field := Field{Name: a.Name, Type: "text", Label: a.Label, Hint: a.Hint, Value: f.Value(a.Name), Error: f.ErrorFor(a.Name), Choices: a.Choices}
+		field := Field{Name: a.Name, Type: "text", Label: a.Label, Hint: a.Hint, Value: f.Value(a.Name), Error: string(f.ErrorFor(a.Name)), Choices: a.Choices}
 		switch {
 		case len(a.Choices) > 0:
 			field.Type = "choices"

@@ -11,21 +11,23 @@ import (
 // Chart plots numbers over time. Its text is HTML, so that it keeps its size on a small screen while the
 // picture stretches.
 type Chart struct {
-	ID, Title string
-	Series    []Series
-	Labels    []string // of the columns, for tooltips and the table
-	Axis      []string // evenly spread below the picture
-	Format    func(float64) string
-	Lines     bool // instead of stacked bars
-	Mark      int  // the column to mark, for example today's; -1 for none
-	Hint      string
+	ID     string
+	Title  Text
+	Series []Series
+	Labels []string // of the columns, for tooltips and the table
+	Axis   []Text   // evenly spread below the picture
+	Format func(float64) string
+	Lines  bool   // instead of stacked bars
+	Mark   int    // the column to mark, for example today's; -1 for none
+	Hint   Phrase // nil for none
 }
 
 // Series is a row of numbers, one for each column.
 type Series struct {
-	Name, Class string // the class has the colour
-	Values      []float64
-	Total       string // for the legend; "" for none
+	Name   Text
+	Class  string // has the colour
+	Values []float64
+	Total  Phrase // for the legend; nil for none
 }
 
 const chartHeight = 100
@@ -68,21 +70,21 @@ func roundUp(value float64) float64 {
 func (c Chart) View() g.Node {
 	top := c.top()
 	return h.Figure(h.Class("chart"), h.Aria("labelledby", c.ID),
-		h.FigCaption(h.H3(h.ID(c.ID), g.Text(c.Title)), c.legend()),
+		h.FigCaption(h.H3(h.ID(c.ID), c.Title), c.legend()),
 		h.Div(h.Class("plot"),
 			h.Span(h.Class("scale"), g.Text(c.Format(top))),
 			g.El("svg", g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", len(c.Labels)*10, chartHeight)), g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
 				c.marked(), c.shapes(top), c.columns()),
 		),
-		h.Div(h.Class("axis"), h.Aria("hidden", "true"), g.Map(c.Axis, func(text string) g.Node { return h.Span(g.Text(text)) })),
-		g.If(c.Hint != "", h.P(h.Class("hint"), g.Text(c.Hint))),
+		h.Div(h.Class("axis"), h.Aria("hidden", "true"), g.Map(c.Axis, func(text Text) g.Node { return h.Span(text) })),
+		g.If(c.Hint != nil, h.P(h.Class("hint"), c.Hint)),
 		c.table(),
 	)
 }
 
 func (c Chart) legend() g.Node {
 	return h.Ul(h.Class("legend"), g.Map(c.Series, func(s Series) g.Node {
-		return h.Li(h.Class(s.Class), g.Text(s.Name), g.If(s.Total != "", g.Group{g.Text(" "), h.Strong(g.Text(s.Total))}))
+		return h.Li(h.Class(s.Class), s.Name, g.If(s.Total != nil, g.Group{g.Text(" "), h.Strong(s.Total)}))
 	}))
 }
 
@@ -140,16 +142,16 @@ func line(s Series, top float64) g.Node {
 func (c Chart) columns() g.Node {
 	var all g.Group
 	for i, label := range c.Labels {
-		text := label
+		text := Phrases{Name(label)}
 		empty := true
 		for _, s := range c.Series {
 			if s.Values[i] != 0 {
-				text += "\n" + s.Name + ": " + c.Format(s.Values[i])
+				text = append(text, Name("\n"), s.Name, Name(": "+c.Format(s.Values[i])))
 				empty = false
 			}
 		}
 		if !empty {
-			all = append(all, Rect("column", float64(i*10), 0, 10, chartHeight, g.El("title", g.Text(text))))
+			all = append(all, Rect("column", float64(i*10), 0, 10, chartHeight, g.El("title", text)))
 		}
 	}
 	return all
@@ -172,10 +174,10 @@ func (c Chart) table() g.Node {
 	if len(rows) == 0 {
 		return nil
 	}
-	return h.Details(h.Summary(g.Text("As a table"), ScreenReaderText(": "+c.Title)),
+	return h.Details(h.Summary(Text("As a table"), ScreenReaderText(Phrases{Name(": "), c.Title})),
 		h.Div(h.Class("numbers"), h.TabIndex("0"), h.Role("region"), h.Aria("labelledby", c.ID),
 			h.Table(
-				h.THead(h.Tr(h.Th(h.Scope("col"), g.Text("Time")), g.Map(c.Series, func(s Series) g.Node { return h.Th(h.Scope("col"), g.Text(s.Name)) }))),
+				h.THead(h.Tr(h.Th(h.Scope("col"), Text("Time")), g.Map(c.Series, func(s Series) g.Node { return h.Th(h.Scope("col"), s.Name) }))),
 				h.TBody(rows),
 			),
 		),

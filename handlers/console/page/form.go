@@ -19,18 +19,21 @@ type Form struct {
 	Values  url.Values
 	Nonce   string // identifies the form, which can be submitted once
 	Version string // hash of the values that the form was filled from
-	Problem string // of the form as a whole
+	Problem Text   // of the form as a whole
 	Errors  []FieldError
 }
 
 // FieldError describes what is wrong with a field.
-type FieldError struct{ Field, Error string }
+type FieldError struct {
+	Field string
+	Error Text
+}
 
 // NewForm returns a form for something new.
 func NewForm(values url.Values) Form { return Form{Values: values, Nonce: rand.Text()} }
 
 // Submitted returns a submitted form with its general problem; "" for none.
-func Submitted(r *http.Request, problem string) Form {
+func Submitted(r *http.Request, problem Text) Form {
 	f := NewForm(maps.Clone(r.PostForm))
 	f.Problem = problem
 	return f
@@ -43,11 +46,11 @@ func (f *Form) Value(name string) string {
 
 // AddError adds the error of a field.
 func (f *Form) AddError(name, problem string) {
-	f.Errors = append(f.Errors, FieldError{name, domain.Capitalize(problem) + "."})
+	f.Errors = append(f.Errors, FieldError{name, Text(domain.Capitalize(problem) + ".")})
 }
 
 // ErrorFor returns the error of a field, or "".
-func (f *Form) ErrorFor(field string) string {
+func (f *Form) ErrorFor(field string) Text {
 	for _, e := range f.Errors {
 		if e.Field == field {
 			return e.Error
@@ -65,10 +68,10 @@ func (f *Form) Summary() g.Node {
 		return nil
 	}
 	return h.Div(h.Class("problem"), h.Role("alert"), TakesFocus(),
-		g.If(f.Problem != "", h.P(g.Text(f.Problem))),
+		g.If(f.Problem != "", h.P(f.Problem)),
 		g.If(len(f.Errors) > 0, g.Group{
-			h.P(g.Text("Nothing was saved. Please correct:")),
-			h.Ul(g.Map(f.Errors, func(e FieldError) g.Node { return h.Li(h.A(h.Href("#"+e.Field), g.Text(e.Error))) })),
+			h.P(Text("Nothing was saved. Please correct:")),
+			h.Ul(g.Map(f.Errors, func(e FieldError) g.Node { return h.Li(h.A(h.Href("#"+e.Field), e.Error)) })),
 		}),
 	)
 }
@@ -83,17 +86,17 @@ func (f *Form) Guard() g.Node {
 }
 
 // Field shows a label, a hint, the error and the control.
-func (f *Form) Field(name, label, hint string, control g.Node) g.Node {
+func (f *Form) Field(name string, label Text, hint Phrase, control g.Node) g.Node {
 	return h.Div(h.Class("field"),
-		h.Label(h.For(name), g.Text(label)),
-		h.P(h.Class("hint"), h.ID(name+"-hint"), g.Text(hint)),
+		h.Label(h.For(name), label),
+		h.P(h.Class("hint"), h.ID(name+"-hint"), hint),
 		Error(name, f.ErrorFor(name)),
 		control,
 	)
 }
 
 // Text shows a field with a line of text.
-func (f *Form) Text(name, label, hint string, attributes ...g.Node) g.Node {
+func (f *Form) Text(name string, label, hint Text, attributes ...g.Node) g.Node {
 	return f.Field(name, label, hint, f.Input(name, f.Value(name), attributes...))
 }
 
@@ -103,49 +106,52 @@ func (f *Form) Input(name, value string, attributes ...g.Node) g.Node {
 }
 
 // Box shows a checkbox.
-func (f *Form) Box(name, text string, attributes ...g.Node) g.Node {
+func (f *Form) Box(name string, text Text, attributes ...g.Node) g.Node {
 	return h.Label(
 		h.Input(h.Type("checkbox"), g.Group(attributes), h.Name(name), h.Value("1"), g.If(f.Value(name) != "", h.Checked())),
-		g.Text(" "+text),
+		g.Text(" "), text,
 	)
 }
 
 // Select shows a field with a list of values to choose from.
-func (f *Form) Select(name, label, hint string, choices []Choice) g.Node {
+func (f *Form) Select(name string, label, hint Text, choices []Choice) g.Node {
 	return f.Field(name, label, hint, Select(name, f.Value(name), choices, DescribedBy(name, f.ErrorFor(name))))
 }
 
 // Radios shows a field that has one of several values.
-func (f *Form) Radios(name, label, hint string, choices []Choice) g.Node {
+func (f *Form) Radios(name string, label, hint Text, choices []Choice) g.Node {
 	problem := f.ErrorFor(name)
 	return h.FieldSet(h.ID(name), g.If(problem != "", h.Aria("describedby", name+"-error")),
-		h.Legend(g.Text(label)),
+		h.Legend(label),
 		Error(name, problem),
 		h.Div(h.Class("choices"), g.Map(choices, func(c Choice) g.Node {
-			return h.Label(h.Input(h.Type("radio"), h.Name(name), h.Value(c.Value), g.If(f.Value(name) == c.Value, h.Checked())), g.Text(" "+c.Text))
+			return h.Label(h.Input(h.Type("radio"), h.Name(name), h.Value(c.Value), g.If(f.Value(name) == c.Value, h.Checked())), g.Text(" "), c.Text)
 		})),
-		g.If(hint != "", h.P(h.Class("hint"), g.Text(hint))),
+		g.If(hint != "", h.P(h.Class("hint"), hint)),
 	)
 }
 
 // Choice is a value to choose, and its text.
-type Choice struct{ Value, Text string }
+type Choice struct {
+	Value string
+	Text  Phrase
+}
 
 // Selection is a list of values to choose from, or any.
 func Selection(name, chosen string, choices []Choice) g.Node {
-	return Select(name, chosen, choices, h.Option(h.Value(""), g.Text("any")))
+	return Select(name, chosen, choices, h.Option(h.Value(""), Text("any")))
 }
 
 // Select is a list of values to choose from, after more nodes: attributes and other options.
 func Select(name, chosen string, choices []Choice, more ...g.Node) g.Node {
 	return h.Select(h.ID(name), h.Name(name), g.Group(more), g.Map(choices, func(c Choice) g.Node {
-		return h.Option(h.Value(c.Value), g.If(c.Value == chosen, h.Selected()), g.Text(c.Text))
+		return h.Option(h.Value(c.Value), g.If(c.Value == chosen, h.Selected()), c.Text)
 	}))
 }
 
 // Condition is a field of a form that filters a list.
-func Condition(name, label string, control g.Node) g.Node {
-	return h.Div(h.Label(h.For(name), g.Text(label)), control)
+func Condition(name string, label Text, control g.Node) g.Node {
+	return h.Div(h.Label(h.For(name), label), control)
 }
 
 // Hidden is a value that is sent with a form.
@@ -154,12 +160,12 @@ func Hidden(name, value string) g.Node {
 }
 
 // Error shows the error of a field; "" for none.
-func Error(field, problem string) g.Node {
-	return g.If(problem != "", h.P(h.Class("error"), h.ID(field+"-error"), g.Text(problem)))
+func Error(field string, problem Text) g.Node {
+	return g.If(problem != "", h.P(h.Class("error"), h.ID(field+"-error"), problem))
 }
 
 // DescribedBy links a field to its hint and to its error.
-func DescribedBy(field, problem string) g.Node {
+func DescribedBy(field string, problem Text) g.Node {
 	if problem == "" {
 		return h.Aria("describedby", field+"-hint")
 	}

@@ -30,11 +30,12 @@ type Grid struct {
 
 // Column is a day in a Grid.
 type Column struct {
-	Title, Path string // the path of a page with more of it
-	Today       bool
-	Open        []Span
-	items       []Item
-	lanes       int // beside each other
+	Title Phrase
+	Path  string // of a page with more of it
+	Today bool
+	Open  []Span
+	items []Item
+	lanes int // beside each other
 }
 
 // Span is a time of a day, in minutes after midnight.
@@ -140,13 +141,13 @@ func (d *Grid) column(c Column) g.Node {
 		open[i] = hours.String()
 		shades = append(shades, h.Li(h.Class("open "+d.place(hours)), h.Aria("hidden", "true")))
 	}
-	text := "closed"
+	text := g.Node(Text("closed"))
 	if len(open) > 0 {
-		text = "open " + strings.Join(open, ", ")
+		text = Textf("open %s", strings.Join(open, ", "))
 	}
 	return h.Section(g.If(c.Today, h.Class("today")),
-		h.H2(h.A(h.Href(c.Path), g.Text(c.Title))),
-		h.P(h.Class("hint"), g.Text(text), g.If(len(c.items) == 0, g.Text("; nothing is booked"))),
+		h.H2(h.A(h.Href(c.Path), c.Title)),
+		h.P(h.Class("hint"), text, g.If(len(c.items) == 0, Text("; nothing is booked"))),
 		h.Ol(h.Class("lanes-"+strconv.Itoa(c.lanes)), shades, g.Map(c.items, d.item)),
 	)
 }

@@ -22,7 +22,7 @@ func ServeFiles(mux *http.ServeMux, path string) {
 // Layout is the frame around the content of a page. Pages are built by functions instead of html/template,
 // because executing a template makes the linker keep every exported method of the program.
 type Layout struct {
-	Title        string
+	Title        Phrase
 	Invalid      bool   // the content describes an error
 	Files        string // the path below which ServeFiles serves
 	Style        string // the path of a style sheet that this page needs, too; "" for none
@@ -32,33 +32,34 @@ type Layout struct {
 
 // Around returns the page with its content.
 func (l Layout) Around(content g.Node) g.Node {
-	return h.Doctype(h.HTML(h.Lang("en"),
+	return h.Doctype(h.HTML(Attr("lang", languageTag{}),
 		l.head(),
 		h.Body(
-			h.A(h.Class("skip"), h.Href("#main"), g.Text("Skip to the content")),
+			h.A(h.Class("skip"), h.Href("#main"), Text("Skip to the content")),
 			h.Header(
 				h.P(h.Class("brand"), h.Img(h.Src(l.Files+"/icon.svg"), h.Alt(""), h.Width("28"), h.Height("28")), g.Text("Bookside")),
 				l.Banner,
 			),
-			h.Main(h.ID("main"), h.H1(g.Text(l.Title)), content),
+			h.Main(h.ID("main"), h.H1(l.Title), content),
 		),
 	))
 }
 
 func (l Layout) head() g.Node {
-	title := l.Title + " – Bookside"
+	title := Textf("%s – Bookside", l.Title)
 	if l.Invalid {
-		title = "Error: " + title
+		title = Textf("Error: %s", title)
 	}
 	return h.Head(
 		h.Meta(h.Charset("utf-8")),
 		h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
 		h.Meta(h.Name("color-scheme"), h.Content("light dark")),
 		g.If(l.RefreshAfter > 0, h.Meta(g.Attr("http-equiv", "refresh"), h.Content(strconv.Itoa(l.RefreshAfter)))),
-		h.TitleEl(g.Text(title)),
+		h.TitleEl(title),
 		h.Link(h.Rel("icon"), h.Type("image/svg+xml"), h.Href(l.Files+"/icon.svg")),
 		h.Link(h.Rel("stylesheet"), h.Href(l.Files+"/style.css")),
 		g.If(l.Style != "", h.Link(h.Rel("stylesheet"), h.Href(l.Style))),
-		h.Script(h.Src(l.Files+"/script.js"), h.Defer()),
+		h.Script(h.Src(l.Files+"/script.js"), h.Defer(), Attr("data-shortcuts", Text("Shortcuts")), Attr("data-search", Text("Search")),
+			Attr("data-list", Text("This list")), Attr("data-close", Text("Close"))),
 	)
 }

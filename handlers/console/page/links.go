@@ -7,19 +7,20 @@ import (
 
 // Link is one of several links to choose from.
 type Link struct {
-	Text, Path string
-	Here       bool   // whether it leads to the current page
-	Key        string // leads there after g, see script.js; "" for none
+	Text Text
+	Path string
+	Here bool   // whether it leads to the current page
+	Key  string // leads there after g, see script.js; "" for none
 }
 
 // View shows the link.
 func (l Link) View() g.Node {
-	return h.A(h.Href(l.Path), g.If(l.Key != "", h.Data("key", l.Key)), g.If(l.Here, h.Aria("current", "page")), g.Text(l.Text))
+	return h.A(h.Href(l.Path), g.If(l.Key != "", h.Data("key", l.Key)), g.If(l.Here, h.Aria("current", "page")), l.Text)
 }
 
 // Links offers links to parts of a list.
-func Links(label string, links []Link) g.Node {
-	return h.Nav(h.Class("filters"), h.Aria("label", label), g.Map(links, Link.View))
+func Links(label Text, links []Link) g.Node {
+	return h.Nav(h.Class("filters"), Label(label), g.Map(links, Link.View))
 }
 
 // Button is a link that looks like a button.

@@ -11,7 +11,7 @@ import (
 
 // QR shows a text as a QR code, drawn in the page itself, because its source may be secret. It shows
 // nothing for a text that no code can hold.
-func QR(text, label string) g.Node {
+func QR(text string, label Text) g.Node {
 	code, err := qrcode.New(text, qrcode.Medium)
 	if err != nil {
 		return nil
@@ -26,7 +26,7 @@ func QR(text, label string) g.Node {
 		}
 	}
 	size := len(modules)
-	return g.El("svg", h.Class("qr"), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", size, size)), h.Role("img"), h.Aria("label", label),
+	return g.El("svg", h.Class("qr"), g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", size, size)), h.Role("img"), Label(label),
 		g.El("rect", h.Width("100%"), h.Height("100%"), g.Attr("fill", "#fff")),
 		g.El("path", g.Attr("d", path.String()), g.Attr("fill", "#000"), g.Attr("shape-rendering", "crispEdges")))
 }

@@ -4,6 +4,7 @@
 const secret = document.getElementById("secret");
 const button = document.getElementById("copy");
 const message = document.getElementById("copied");
+const texts = document.currentScript.dataset;
 
 async function copy() {
   secret.select();
@@ -27,10 +28,10 @@ if (button) {
   button.addEventListener("click", async () => {
     if (await copy()) {
       button.focus();
-      say("Copied.");
+      say(message.dataset.copied);
     } else {
       secret.select();
-      say("The browser does not allow this page to copy. The key is selected: press Ctrl+C.");
+      say(message.dataset.selected);
     }
   });
 }
@@ -48,7 +49,7 @@ function list() {
   dialog.setAttribute("aria-labelledby", "shortcuts");
   const title = document.createElement("h2");
   title.id = "shortcuts";
-  title.textContent = "Shortcuts";
+  title.textContent = texts.shortcuts;
   const all = document.createElement("dl");
   const add = (keys, text) => {
     const term = document.createElement("dt");
@@ -57,12 +58,12 @@ function list() {
     }
     all.append(term, Object.assign(document.createElement("dd"), { textContent: text }));
   };
-  add("/", "Search");
+  add("/", texts.search);
   links.forEach(link => add(["g", link.dataset.key], link.textContent));
-  add("?", "This list");
+  add("?", texts.list);
   const form = document.createElement("form");
   form.method = "dialog";
-  form.append(Object.assign(document.createElement("button"), { textContent: "Close" }));
+  form.append(Object.assign(document.createElement("button"), { textContent: texts.close }));
   dialog.append(title, all, form);
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

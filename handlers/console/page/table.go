@@ -8,13 +8,13 @@ import (
 // Table shows rows below the heads of their columns; a column with actions has the head "". It sets the
 // roles of its parts, because browsers no longer recognise a table whose rows the style sheet turns into
 // cards.
-func Table(heads []string, rows g.Node) g.Node {
+func Table(heads []Text, rows g.Node) g.Node {
 	return h.Table(h.Class("keys"), h.Role("table"),
-		h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"), g.Map(heads, func(head string) g.Node {
+		h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"), g.Map(heads, func(head Text) g.Node {
 			if head == "" {
-				return columnHead(ScreenReaderText("Actions"))
+				return columnHead(ScreenReaderText(Text("Actions")))
 			}
-			return columnHead(g.Text(head))
+			return columnHead(head)
 		}))),
 		h.TBody(h.Role("rowgroup"), rows),
 	)
@@ -30,18 +30,18 @@ func Row(head g.Node, cells ...g.Node) g.Node {
 }
 
 // Cell is a cell of a Row. It repeats the head of its column, for display as a card.
-func Cell(head string, content ...g.Node) g.Node {
-	return h.Td(h.Role("cell"), h.Data("label", head), h.Div(content...))
+func Cell(head Text, content ...g.Node) g.Node {
+	return h.Td(h.Role("cell"), Attr("data-label", head), h.Div(content...))
 }
 
 // Fact is a line of a page about a record. Those without content are left out.
 type Fact struct {
-	Name    string
+	Name    Text
 	Content g.Node
 }
 
-// TextFact is a fact with a text, or one that is left out if the text is "".
-func TextFact(name, text string) Fact {
+// TextFact is a fact with a text of the site, or one that is left out if the text is "".
+func TextFact(name Text, text string) Fact {
 	if text == "" {
 		return Fact{}
 	}
@@ -49,11 +49,11 @@ func TextFact(name, text string) Fact {
 }
 
 // Facts shows facts below a title.
-func Facts(title string, facts []Fact) g.Node {
-	return h.Section(h.H2(g.Text(title)), h.Dl(g.Map(facts, func(f Fact) g.Node {
+func Facts(title Text, facts []Fact) g.Node {
+	return h.Section(h.H2(title), h.Dl(g.Map(facts, func(f Fact) g.Node {
 		if f.Content == nil {
 			return nil
 		}
-		return h.Div(h.Dt(g.Text(f.Name)), h.Dd(f.Content))
+		return h.Div(h.Dt(f.Name), h.Dd(f.Content))
 	})))
 }

@@ -3,7 +3,7 @@
 package words
 
 import (
-	"fmt"
+	"cmp"
 	"net/netip"
 	"regexp"
 	"strconv"
@@ -31,43 +31,40 @@ func BookingTime(s *session.Session, b records.Booking) g.Node {
 }
 
 // BookingHours shows the time of day of a booking, with UTC in a tooltip.
-func BookingHours(s *session.Session, b records.Booking) g.Node { return bookingTime(s, b, "15:04") }
+func BookingHours(s *session.Session, b records.Booking) g.Node {
+	return bookingTime(s, b, page.ClockTime)
+}
 
-func bookingTime(s *session.Session, b records.Booking, layout string) g.Node {
+func bookingTime(s *session.Session, b records.Booking, layout page.Text) g.Node {
 	begins, ok := records.Start(s, b)
 	if !ok {
-		return g.Text("unknown")
+		return page.Text("unknown")
 	}
-	text := begins.Format(layout)
+	text := page.Phrases{page.NewDate(begins, layout)}
 	if ends, ok := records.End(s, b); ok {
-		text += "–" + ends.Format("15:04")
+		text = append(text, page.Name("–"), page.NewDate(ends, page.ClockTime))
 	}
-	return page.Time(begins, text)
+	return page.TimeAs(begins, text)
 }
 
 // Customer is the name of a booking's customer, or what else is known of them.
-func Customer(b records.Booking) string {
-	name := b.Customer.FullName()
-	switch {
-	case name != "":
-		return name
-	case b.Customer.Email != "":
-		return b.Customer.Email
-	default:
-		return "Customer " + strconv.FormatInt(b.Customer.ID, 10)
+func Customer(b records.Booking) page.Phrase {
+	if name := cmp.Or(b.Customer.FullName(), b.Customer.Email); name != "" {
+		return page.Name(name)
 	}
+	return page.Textf("Customer %d", b.Customer.ID)
 }
 
 // Service is the name of a booking's service.
-func Service(b records.Booking) string {
+func Service(b records.Booking) page.Phrase {
 	if b.Service == nil {
-		return "a deleted service"
+		return page.Text("a deleted service")
 	}
-	return b.Service.Name
+	return page.Name(b.Service.Name)
 }
 
 // Status is a status in words.
-func Status(status string) string { return strings.ReplaceAll(status, "_", " ") }
+func Status(status string) page.Text { return page.Text(strings.ReplaceAll(status, "_", " ")) }
 
 // StatusClass is the class of a status, which has its colour.
 func StatusClass(status string) string {
@@ -81,20 +78,20 @@ func StatusClass(status string) string {
 
 // StatusView shows a status with its colour.
 func StatusView(status string) g.Node {
-	return h.Span(h.Class("status "+StatusClass(status)), g.Text(Status(status)))
+	return h.Span(h.Class("status "+StatusClass(status)), Status(status))
 }
 
 // TimeOff says what time off is for, and why.
-func TimeOff(t timeoff.TimeOff) string {
-	text := "Time off"
+func TimeOff(t timeoff.TimeOff) page.Phrase {
+	text := page.Phrase(page.Text("Time off"))
 	switch {
 	case t.Service != 0:
-		text += fmt.Sprintf(" of service %d", t.Service)
+		text = page.Textf("Time off of service %d", t.Service)
 	case t.Agent == 0 && t.Location == 0:
-		text = "Closed"
+		text = page.Text("Closed")
 	}
 	if t.Note != "" {
-		text += ": " + t.Note
+		text = page.Textf("%s: %s", text, t.Note)
 	}
 	return text
 }
@@ -105,22 +102,22 @@ func dayTime(day availability.Day) time.Time {
 }
 
 // LongDay is a day with its weekday and year.
-func LongDay(day availability.Day) string { return dayTime(day).Format("Monday, 2 January 2006") }
+func LongDay(day availability.Day) page.Phrase { return page.NewDate(dayTime(day), page.LongDate) }
 
 // ShortDay is a day with its weekday, without its year.
-func ShortDay(day availability.Day) string { return dayTime(day).Format("Mon 2 Jan") }
+func ShortDay(day availability.Day) page.Phrase { return page.NewDate(dayTime(day), page.ShortDate) }
 
 // Date is a stored date as a LongDay, or as it is if it is none.
-func Date(date string) string {
+func Date(date string) page.Phrase {
 	day, ok := availability.ParseDay(date)
 	if !ok {
-		return date
+		return page.Name(date)
 	}
 	return LongDay(day)
 }
 
 // TimeOffSpan says when time off is.
-func TimeOffSpan(t timeoff.TimeOff) string {
+func TimeOffSpan(t timeoff.TimeOff) page.Phrase {
 	hours := ""
 	if t.Hours != nil {
 		hours = page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}.String()
@@ -129,82 +126,104 @@ func TimeOffSpan(t timeoff.TimeOff) string {
 }
 
 // Period is a day or several, and hours of them; "" for whole days.
-func Period(first, last, hours string) string {
+func Period(first, last page.Phrase, hours string) page.Phrase {
 	text := first
 	if last != first {
-		text += " to " + last
+		text = page.Textf("%s to %s", first, last)
 	}
 	if hours != "" {
-		text += ", " + hours
+		text = page.List(text, page.Name(hours))
 	}
 	return text
 }
 
 // Concerned names whom time off is for.
-func Concerned(scope availability.Scope, labels slots.Labels) string {
-	var parts []string
+func Concerned(scope availability.Scope, labels slots.Labels) page.Phrase {
+	var parts []page.Phrase
 	for _, part := range []struct {
 		resource domain.Resource
+		format   page.Text
 		id       int64
-	}{{domain.AgentResource, scope.Agent}, {domain.ServiceResource, scope.Service}, {domain.LocationResource, scope.Location}} {
+	}{{domain.AgentResource, "agent %d", scope.Agent}, {domain.ServiceResource, "service %d", scope.Service}, {domain.LocationResource, "location %d", scope.Location}} {
 		if part.id == 0 {
 			continue
 		}
-		name := string(part.resource) + " " + strconv.FormatInt(part.id, 10)
+		name := page.Phrase(page.Textf(part.format, part.id))
 		if c, known := labels[part.resource][part.id]; known {
-			name = c.Name
+			name = page.Name(c.Name)
 		}
 		parts = append(parts, name)
 	}
 	if len(parts) == 0 {
-		return "the whole site"
+		return page.Text("the whole site")
 	}
-	return strings.Join(parts, ", ")
+	return page.List(parts...)
 }
 
-// Change is what changed in a booking; "" for records other than bookings.
-func Change(b *journal.BookingFacts) string {
-	if b == nil {
-		return ""
-	}
-	text := b.NewStatus
-	switch {
-	case b.NewStatus == "":
-		text = "was " + b.OldStatus
-	case b.OldStatus != "" && b.OldStatus != b.NewStatus:
-		text = b.OldStatus + " → " + b.NewStatus
-	}
-	text = fmt.Sprintf("%s, agent %d, service %d, location %d", text, b.AgentID, b.ServiceID, b.LocationID)
-	if b.Before == nil {
-		return text
-	}
-	for _, moved := range []struct {
-		noun     string
-		old, now int64
-	}{{"agent", b.Before.AgentID, b.AgentID}, {"service", b.Before.ServiceID, b.ServiceID}, {"location", b.Before.LocationID, b.LocationID}, {"customer", b.Before.CustomerID, b.CustomerID}} {
-		if moved.old != moved.now {
-			text += fmt.Sprintf(", from %s %d", moved.noun, moved.old)
+// Scope names the agents, services and locations of a scope.
+func Scope(scope domain.Scope, labels slots.Labels) (parts []page.Phrase) {
+	for _, part := range []struct {
+		resource  domain.Resource
+		ids       []int64
+		one, many page.Text
+	}{
+		{domain.AgentResource, scope.Agents, "agent %s", "agents %s"},
+		{domain.ServiceResource, scope.Services, "service %s", "services %s"},
+		{domain.LocationResource, scope.Locations, "location %s", "locations %s"},
+	} {
+		switch names := labels.Text(part.resource, part.ids); len(part.ids) {
+		case 0:
+		case 1:
+			parts = append(parts, page.Textf(part.one, names))
+		default:
+			parts = append(parts, page.Textf(part.many, names))
 		}
 	}
-	return text
+	return parts
+}
+
+// Permission names what a permission allows.
+func Permission(verb, resource string) page.Phrase {
+	return page.Textf("permission\x04%1$s %2$s", page.Text(verb), page.Text(resource))
+}
+
+// Change is what changed in a booking; nothing for records other than bookings.
+func Change(b *journal.BookingFacts) g.Node {
+	if b == nil {
+		return nil
+	}
+	status := page.Phrase(Status(b.NewStatus))
+	switch {
+	case b.NewStatus == "":
+		status = page.Textf("was %s", Status(b.OldStatus))
+	case b.OldStatus != "" && b.OldStatus != b.NewStatus:
+		status = page.Textf("%s → %s", Status(b.OldStatus), status)
+	}
+	parts := []page.Phrase{status, page.Textf("agent %d", b.AgentID), page.Textf("service %d", b.ServiceID), page.Textf("location %d", b.LocationID)}
+	if b.Before == nil {
+		return page.List(parts...)
+	}
+	for _, moved := range []struct {
+		format   page.Text
+		old, now int64
+	}{{"from agent %d", b.Before.AgentID, b.AgentID}, {"from service %d", b.Before.ServiceID, b.ServiceID}, {"from location %d", b.Before.LocationID, b.LocationID}, {"from customer %d", b.Before.CustomerID, b.CustomerID}} {
+		if moved.old != moved.now {
+			parts = append(parts, page.Textf(moved.format, moved.old))
+		}
+	}
+	return page.List(parts...)
 }
 
 // Request returns the method and the path of a request.
-func Request(e requestlog.Entry) string {
-	title := e.Method + " " + e.Path()
+func Request(e requestlog.Entry) page.Phrase {
 	if e.Route == requestlog.NoRoute {
-		title = e.Method + ", no route"
+		return page.Textf("%s, no route", e.Method)
 	}
-	if e.Tool != "" {
-		title += " " + e.Tool
-	}
-	return title
+	return page.Name(strings.TrimSuffix(e.Method+" "+e.Path()+" "+e.Tool, " "))
 }
 
-// RequestTime is when a request arrived, with milliseconds.
-func RequestTime(e requestlog.Entry) page.UTC {
-	return page.UTC{Machine: e.At.Format("2006-01-02T15:04:05.000Z"), Text: e.At.Format(time.DateTime)}
-}
+// RequestTime shows when a request arrived, with seconds.
+func RequestTime(e requestlog.Entry) g.Node { return page.TimeIn(e.At, "2006-01-02 15:04:05") }
 
 // Duration is a duration in milliseconds.
 func Duration(d time.Duration) string {
