@@ -14,8 +14,10 @@ func (r *request) document() (compat.Document, error) {
 		return compat.Document{}, err
 	}
 	document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
-	if err == nil && !r.allowsDryRun && document.AsksForDryRun() {
-		err = compat.NoDryRun()
+	if err == nil && document.AsksForDryRun() {
+		if r.echo.Set(dryRunEntry, true); !r.allowsDryRun {
+			err = compat.NoDryRun()
+		}
 	}
 	if err != nil || !r.principal.MaskPersonal {
 		return document, err

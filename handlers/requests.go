@@ -33,6 +33,7 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 	}
 	e.Code, _ = c.Get(codeEntry).(string)
 	e.Tool, _ = c.Get(toolEntry).(string)
+	e.DryRun, _ = c.Get(dryRunEntry).(bool)
 	r, routed := routeOf(c)
 	if routed {
 		e.Route = r.path
@@ -65,6 +66,9 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 
 // bodyEntry is set in a request's context to its body, if a masked form is kept.
 const bodyEntry = "bookside.body"
+
+// dryRunEntry is set in a request's context to true if it is a dry run.
+const dryRunEntry = "bookside.dry_run"
 
 // errorEntry is set in a request's context to the error that answers it.
 const errorEntry = "bookside.error"

@@ -75,8 +75,8 @@ func TestRequestsAreKept(t *testing.T) {
 		{"GET", "/v1/customers", limited, "", 403, requestlog.Entry{KeyID: 2, RequestID: "forbidden-1", Method: "GET", Route: "/customers", Status: 403, Code: "insufficient_permissions"}},
 		{"POST", "/v1/customers?dry_run=true", key, `{"first_name":"Rita"}`, 400, requestlog.Entry{KeyID: 1, Method: "POST", Route: "/customers", Status: 400, Code: "invalid_request", Query: "dry_run=***",
 			Fields: map[string]string{"dry_run": "Not supported here"}}},
-		{"PUT", "/v1/bookings/12346", test, `{"service_id":1,"customer":{"first_name":"Rita"}}`, 404,
-			requestlog.Entry{KeyID: 3, Method: "PUT", Route: "/bookings/:id", RecordID: 12346, Status: 404, Code: "booking_not_found", Body: `{"service_id":1,"customer":{"first_name":"***"}}`}},
+		{"PUT", "/v1/bookings/12346", test, `{"service_id":1,"customer":{"first_name":"Rita"},"dry_run":true}`, 404,
+			requestlog.Entry{KeyID: 3, Method: "PUT", Route: "/bookings/:id", RecordID: 12346, Status: 404, Code: "booking_not_found", DryRun: true, Body: `{"service_id":1,"customer":{"first_name":"***"},"dry_run":true}`}},
 	} {
 		if got := k.send(r.method, r.path, r.header, r.body); got.status != r.want {
 			t.Fatalf("%s %s: %d %s", r.method, r.path, got.status, got.body)

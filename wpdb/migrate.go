@@ -284,6 +284,7 @@ var ownTables = map[Table]string{
 		ignored VARCHAR(500) NOT NULL,
 		refused INT UNSIGNED NOT NULL,
 		body TEXT NULL,
+		dry_run TINYINT UNSIGNED NOT NULL DEFAULT 0,
 		PRIMARY KEY (id)
 	)`,
 	// The secret with which the server and WordPress sign their requests to each other, see adapter/signed.

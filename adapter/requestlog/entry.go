@@ -31,7 +31,8 @@ type Entry struct {
 	Query      string            // masked
 	Fields     map[string]string // why fields or parameters were refused, by name
 	Ignored    []string          // parameters that nothing reads
-	Body       string            // masked; "" unless requests.bodies is set
+	DryRun     bool
+	Body       string // masked; "" unless requests.bodies is set
 	// Refused is the number of requests without a valid key that the entry, the first of them, stands for;
 	// 0 for a request with a key.
 	Refused int64

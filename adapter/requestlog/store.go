@@ -16,7 +16,7 @@ import (
 // columns are the columns of the table except its id.
 var columns = []string{
 	"at", "request_id", "key_id", "user_id", "from_console", "method", "route", "record_id", "tool",
-	"status", "code", "took_us", "statements", "query", "fields", "ignored", "refused", "body",
+	"status", "code", "took_us", "statements", "query", "fields", "ignored", "refused", "body", "dry_run",
 }
 
 // stamp is the layout of a time in the table.
@@ -28,7 +28,7 @@ func (l *Log) store(ctx context.Context, entries []Entry) error {
 	for i := range entries {
 		e := &entries[i]
 		stmt = stmt.Values(e.At.UTC().Format(stamp), cut(e.RequestID, requestIDSize), e.KeyID, e.UserID, e.FromConsole, cut(e.Method, methodSize), cut(e.Route, routeSize), e.RecordID, cut(e.Tool, toolSize),
-			e.Status, cut(e.Code, codeSize), min(max(e.Took.Microseconds(), 0), math.MaxUint32), e.Statements, cut(e.Query, querySize), encodeFields(e.Fields), cut(strings.Join(e.Ignored, ", "), ignoredSize), e.Refused, cut(e.Body, bodySize))
+			e.Status, cut(e.Code, codeSize), min(max(e.Took.Microseconds(), 0), math.MaxUint32), e.Statements, cut(e.Query, querySize), encodeFields(e.Fields), cut(strings.Join(e.Ignored, ", "), ignoredSize), e.Refused, cut(e.Body, bodySize), e.DryRun)
 	}
 	_, err := l.db.Change(ctx, "write requests", stmt)
 	return err
@@ -163,7 +163,7 @@ func scanEntry(row wpdb.Scanner) (e Entry, err error) {
 	var at, fields, ignored string
 	var took int64
 	err = row.Scan(&e.ID, &at, &e.RequestID, &e.KeyID, &e.UserID, &e.FromConsole, &e.Method, &e.Route, &e.RecordID, &e.Tool,
-		&e.Status, &e.Code, &took, &e.Statements, &e.Query, &fields, &ignored, &e.Refused, wpdb.OrZero(&e.Body))
+		&e.Status, &e.Code, &took, &e.Statements, &e.Query, &fields, &ignored, &e.Refused, wpdb.OrZero(&e.Body), &e.DryRun)
 	if err != nil {
 		return e, err
 	}
