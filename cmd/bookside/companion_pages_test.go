@@ -133,7 +133,7 @@ func (v *visitor) open(address string) {
 
 // screens are the screen sizes on which the pages are tested.
 var screens = map[string]chromedp.Action[chromedp.Void]{
-	"desk":  chromedp.EmulateViewport(1280, 900),
+	"desk":  chromedp.EmulateViewport(1440, 900),
 	"phone": chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch),
 }
 
@@ -157,6 +157,8 @@ func TestCompanionPages(t *testing.T) {
 		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhook_tries (webhook_id, delivery_id, at, status, took_ms, failure, answer) VALUES (1, 1, '2026-11-21 08:00:00', 204, 31, '', '')");
 		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_events (event, record_id, status, tries, failure, due_at, created_at)
 			VALUES ('booking_created', 7001, 'failed', 1, 'no <b>answer', '2026-11-21 08:00:00', '2026-11-21 08:00:00'), ('booking_created', 7002, 'failed', 1, '', '2026-11-21 08:00:00', '2026-11-21 08:00:00')");
+		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_requests (id, at, request_id, key_id, user_id, from_console, method, route, record_id, tool, status, code, took_us, statements, query, fields, ignored, refused)
+			VALUES (900001, UTC_TIMESTAMP(3), 'desk-1', 0, 0, 1, 'PUT', '/bookings/:id', 7001, '', 422, 'invalid_parameters', 8000, 9, '', '{\"start_time\":\"Must be a time\"}', '', 0)");
 		$wpdb->query("UPDATE {$wpdb->prefix}bookside_change_positions SET position = 900002 WHERE name = 'journal'");
 		$wpdb->query($wpdb->prepare("INSERT INTO {$wpdb->prefix}bookside_changes (number, resource, resource_id, kind, origin, actor_id, at, old_status, new_status, agent_id, service_id, location_id, customer_id)
 			VALUES (900001, 'bookings', 7001, 'updated', 'site', %d, UTC_TIMESTAMP(), 'pending', 'approved', 1, 1, 1, 1), (900002, 'customers', 1, 'created', 'found', NULL, UTC_TIMESTAMP(), NULL, NULL, NULL, NULL, NULL, NULL)",
@@ -172,6 +174,7 @@ func TestCompanionPages(t *testing.T) {
 			v.logIn()
 			v.readPages()
 			if label == "desk" || fixtures.Thorough() {
+				v.askQuestions()
 				v.sendAgain()
 				v.manageKeys(func(secret string) int {
 					status, _ := get(t, s.url+"/v1/bookings", secret)
@@ -208,6 +211,10 @@ func (v *visitor) readPages() {
 	v.open("admin.php?page=bookside")
 	v.shows("The server of the booking API is ready", "status")
 	v.shows("The lock for bookings works", "")
+	v.reach("Agenda")
+	if link := v.eval("document.activeElement.getAttribute('href')"); !strings.HasSuffix(link, "/console/bookings") {
+		v.t.Errorf("agenda: %s", link)
+	}
 	v.shows("This address does not lead to the server of the API", "")
 	v.follow("Webhooks")
 	v.shows("CRM", "webhooks")
@@ -218,6 +225,18 @@ func (v *visitor) readPages() {
 	v.shows("booking.created", "")
 	v.expand()
 	v.shows("delivered", "webhook")
+	v.follow("Requests")
+	v.shows("PUT /bookings/7001", "")
+	v.expand()
+	v.shows("invalid_parameters", "requests")
+	v.follow("PUT /bookings/7001")
+	v.shows("What was refused", "")
+	v.expand()
+	v.shows("Must be a time", "request")
+	v.open("admin.php?page=bookside&tab=times&service=1&agent=1&day=2027-06-01")
+	v.shows("starts are free", "")
+	v.expand()
+	v.shows("Another booking overlaps.", "free times")
 	v.follow("Changes")
 	v.shows("What changed in the last 24 hours", "")
 	v.expand()
@@ -231,6 +250,24 @@ func (v *visitor) readPages() {
 	if address, err := url.Parse(link); err != nil || address.Query().Get("route_name") != "bookings__index" || address.Query().Get("filter[id]") != "7001" {
 		v.t.Errorf("link %s", link)
 	}
+}
+
+// askQuestions filters requests, and asks for the free times of any agent.
+func (v *visitor) askQuestions() {
+	v.t.Helper()
+	v.open("admin.php?page=bookside&tab=requests")
+	v.reach("Key")
+	v.press(kb.Tab)
+	v.press("4") // all refused ones
+	v.follow("Filter")
+	v.until("location.search.includes('status=4')")
+	v.shows("PUT /bookings/7001", "")
+	v.open("admin.php?page=bookside&tab=times&service=1&agent=1&day=2027-06-01")
+	v.reach("Agent")
+	v.press("a") // any
+	v.follow("Explain")
+	v.until("location.search.includes('agent&')")
+	v.shows("starts are free", "")
 }
 
 // sendAgain sends an event to plugins again; each screen has one.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/zip"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -122,8 +123,14 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 		t.Errorf("a visitor: status %d", status)
 	}
 	author := logInto(t, site, "author")
-	if status, _ := author.get(page); status != http.StatusForbidden {
-		t.Errorf("an author: status %d", status)
+	for _, tab := range []string{"", "&tab=requests", "&tab=times"} {
+		if status, _ := author.get(page + tab); status != http.StatusForbidden {
+			t.Errorf("an author: %s: status %d", tab, status)
+		}
+	}
+	const link = `<span class='bookside'><a href="%s/wp-admin/admin.php?page=bookside">API</a>`
+	if _, plugins := admin.get("/wp-admin/plugins.php"); strings.Count(plugins, fmt.Sprintf(link, site)) != 2 {
+		t.Errorf("links in the rows of this plugin and of LatePoint: %s", plugins)
 	}
 	if status, _ := author.post(page+"&tab=keys&form=create", create()); status != http.StatusForbidden || keyCount() != "0" {
 		t.Errorf("the form of an author: status %d, %s keys", status, keyCount())
@@ -220,7 +227,7 @@ func TestCompanionWithoutServer(t *testing.T) {
 	site := w.Serve(t)
 	admin := logInto(t, site, "admin")
 	const advice = "Start it with &quot;systemctl start bookside&quot;"
-	for _, tab := range []string{"webhooks", "webhooks&webhook=1", "changes", "overlaps", "keys", "keys&form=create", "keys&form=restrict&key=1", "keys&form=roll&key=1"} {
+	for _, tab := range []string{"requests", "requests&request=1", "times", "webhooks", "webhooks&webhook=1", "changes", "overlaps", "keys", "keys&form=create", "keys&form=restrict&key=1", "keys&form=roll&key=1"} {
 		if status, body := admin.get(page + "&tab=" + tab); status != http.StatusOK || strings.Count(body, advice)+strings.Count(body, "The tables of Bookside are missing") != 1 {
 			t.Errorf("%s: status %d: %s", tab, status, body)
 		}
@@ -230,7 +237,7 @@ func TestCompanionWithoutServer(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
-	for _, tab := range []string{"webhooks", "changes", "overlaps", "keys", "keys&form=create"} {
+	for _, tab := range []string{"requests", "times", "webhooks", "changes", "overlaps", "keys", "keys&form=create"} {
 		if _, body := admin.get(page + "&tab=" + tab); strings.Count(body, advice) != 1 {
 			t.Errorf("%s: %s", tab, body)
 		}

@@ -78,8 +78,8 @@ func TestCompanionTranslations(t *testing.T) {
 	wantFile(t, compiled, string(readFile(t, binary)))
 }
 
-// textsOfServer returns what the server tells WordPress about keys: the texts of their declarations, and
-// the errors and messages without values in them.
+// textsOfServer returns what the server tells WordPress: the texts of the declarations of keys, the errors
+// and messages without values in them, why times are not free, and where that is changed.
 func textsOfServer(t *testing.T) (texts []string) {
 	t.Helper()
 	sentence := func(text string) string { return domain.Capitalize(text) + "." }
@@ -108,12 +108,25 @@ func textsOfServer(t *testing.T) (texts []string) {
 		}
 	}
 	for _, name := range []string{"console", "wordpress", "key_form", "roll", "signature/signature"} {
-		for _, found := range regexp.MustCompile(`(?:messageFacts\{|refuse\(http\.\w+, |Problem = |StatusConflict, |return )("[A-Z](?:[^"\\]|\\.)+\.")[},)\n]`).FindAllSubmatch(readFile(t, "../../handlers/console/"+name+".go"), -1) {
+		for _, found := range regexp.MustCompile(`(?:Message\{Message: |refuse\(http\.\w+, |Problem = |StatusConflict, |return )("[A-Z](?:[^"\\]|\\.)+\.")[},)\n]`).FindAllSubmatch(readFile(t, "../../handlers/console/"+name+".go"), -1) {
 			text, err := strconv.Unquote(string(found[1]))
 			if err != nil {
 				t.Fatal(err)
 			}
 			add(text)
+		}
+	}
+	for file, pattern := range map[string]string{
+		"adapter/availability/reason.go":      `(?m)^\t[A-Z]\w+: +"(.+)",$`,
+		"adapter/slots/bookable_service.go":   `(?m)^\tMissing\w+: +"(.+)",$`,
+		"handlers/console/view_free_times.go": `(?:{Text: |servicePlace\()"([^"]+)"`,
+	} {
+		found := regexp.MustCompile(pattern).FindAllSubmatch(readFile(t, "../../"+file), -1)
+		if len(found) < 4 {
+			t.Errorf("only %d texts in %s", len(found), file)
+		}
+		for _, text := range found {
+			add(string(text[1]))
 		}
 	}
 	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })

@@ -2,7 +2,7 @@
 
 /**
  * Plugin Name: Bookside
- * Description: Shows the booking API that Bookside serves for LatePoint: status, keys, webhooks, changes and overlapping bookings.
+ * Description: Shows the booking API that Bookside serves for LatePoint: status, keys, requests, free times, webhooks, changes and overlapping bookings.
  * Version: 0.2.0
  * Requires at least: 6.1
  * Requires PHP: 7.4
@@ -62,12 +62,16 @@ if (is_admin()) {
     require_once __DIR__ . '/admin/parts.php';
     require_once __DIR__ . '/admin/status.php';
     require_once __DIR__ . '/admin/keys.php';
+    require_once __DIR__ . '/admin/requests.php';
+    require_once __DIR__ . '/admin/times.php';
     require_once __DIR__ . '/admin/webhooks.php';
     require_once __DIR__ . '/admin/extensions.php';
     require_once __DIR__ . '/admin/changes.php';
     require_once __DIR__ . '/admin/overlaps.php';
     require_once __DIR__ . '/admin/settings.php';
     add_action('admin_menu', __NAMESPACE__ . '\\add_page', 20);
+    add_filter('plugin_action_links_' . plugin_basename(PLUGIN_FILE), __NAMESPACE__ . '\\add_action_link');
+    add_filter('plugin_action_links_latepoint/latepoint.php', __NAMESPACE__ . '\\add_action_link');
 }
 
 if (defined('WP_CLI') && WP_CLI) {

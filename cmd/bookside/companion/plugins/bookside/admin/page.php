@@ -16,6 +16,8 @@ function tabs(): array
     return [
         'status' => [__('Status', 'bookside'), __NAMESPACE__ . '\\show_status'],
         'keys' => [__('Keys', 'bookside'), __NAMESPACE__ . '\\show_keys'],
+        'requests' => [__('Requests', 'bookside'), __NAMESPACE__ . '\\show_requests'],
+        'times' => [__('Free times', 'bookside'), __NAMESPACE__ . '\\show_times'],
         'webhooks' => [__('Webhooks', 'bookside'), __NAMESPACE__ . '\\show_webhooks'],
         'extensions' => [__('Extensions', 'bookside'), __NAMESPACE__ . '\\show_extensions'],
         'changes' => [__('Changes', 'bookside'), __NAMESPACE__ . '\\show_changes'],
@@ -63,7 +65,8 @@ function asked_id(string $name): int
 function show_page(): void
 {
     $current = current_tab();
-    echo '<div class="wrap bookside"><h1>' . esc_html__('Booking API', 'bookside') . '</h1>';
+    echo '<div class="wrap bookside"><h1 class="wp-heading-inline">' . esc_html__('Booking API', 'bookside') . '</h1>';
+    show_agenda_link();
     echo '<nav class="nav-tab-wrapper" aria-label="' . esc_attr__('Sections of this page', 'bookside') . '">';
     foreach (tabs() as $tab => $about) {
         printf(
@@ -78,6 +81,41 @@ function show_page(): void
     show_notices();
     call_user_func(tabs()[$current][1]);
     echo '</div>';
+}
+
+/** Shows a link to the agenda on the console, or how to open it where this browser may not reach the console. */
+function show_agenda_link(): void
+{
+    $agenda = ask_server('/console', null, 3);
+    if (!is_wp_error($agenda) && $agenda['path'] !== '') {
+        $url = agenda_url($agenda);
+        if ($url !== '') {
+            printf(' <a class="page-title-action" href="%s">%s</a>', esc_url($url), esc_html__('Agenda', 'bookside'));
+        } else {
+            echo '<p class="description">' . esc_html__('The agenda is on the console: run "bookside admin-token" on the server, which prints its address and a token. With "admin.base_url" in the configuration, this page links to it.', 'bookside') . '</p>';
+        }
+    }
+    echo '<hr class="wp-header-end">';
+}
+
+/** Returns the address of the agenda; '' if browsers may not reach it: without an address of its own, the server must be on the host of this page. */
+function agenda_url(array $agenda): string
+{
+    if ($agenda['address'] !== '') {
+        return $agenda['address'] . $agenda['path'];
+    }
+    $host = fn($url) => str_replace(['127.0.0.1', '[::1]'], 'localhost', (string) wp_parse_url($url, PHP_URL_HOST));
+    $server = settings()['admin'];
+    return $server !== '' && $host($server) === $host(admin_url()) ? $server . $agenda['path'] : '';
+}
+
+/** Adds a link to the page to a row of the page Plugins. */
+function add_action_link(array $links): array
+{
+    if (current_user_can(capability())) {
+        $links['bookside'] = sprintf('<a href="%s">%s</a>', esc_url(page_url()), esc_html__('API', 'bookside'));
+    }
+    return $links;
 }
 
 /** Shows what a form did. */

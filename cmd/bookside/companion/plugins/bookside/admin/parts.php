@@ -158,6 +158,39 @@ function show_problem(\WP_Error $problem): void
     );
 }
 
+function show_warning(string $text): void
+{
+    printf('<div class="notice notice-warning inline" role="status"><p>%s</p></div>', esc_html($text));
+}
+
+/** Begins a form that asks for a tab of the page. It changes nothing. */
+function begin_question(string $tab): void
+{
+    printf('<form method="get" action="%s" class="bookside-question" role="search">', esc_url(admin_url('admin.php')));
+    hidden_field('page', 'bookside');
+    hidden_field('tab', $tab);
+}
+
+function end_question(string $button): void
+{
+    printf('<p><button type="submit" class="button">%s</button></p></form>', esc_html($button));
+}
+
+/**
+ * Shows a list to choose from in a question.
+ *
+ * @param array<int|string,string> $choices Texts by value.
+ * @param int|string               $value   The chosen one.
+ */
+function choice_field(string $field, string $label, array $choices, $value): void
+{
+    printf('<p><label for="bookside-%1$s">%2$s</label><select id="bookside-%1$s" name="%1$s">', esc_attr($field), esc_html($label));
+    foreach ($choices as $choice => $text) {
+        printf('<option value="%s"%s>%s</option>', esc_attr((string) $choice), selected((string) $choice, (string) $value, false), esc_html($text));
+    }
+    echo '</select></p>';
+}
+
 /** Returns the attributes that connect a control with its hint and its error, escaped. */
 function described_by(string $field, bool $hinted = true): string
 {
@@ -232,4 +265,25 @@ function row_actions(array $links, string $about): string
 function state_text(string $class, string $text): string
 {
     return sprintf('<span class="bookside-state bookside-%s">%s</span>', esc_attr($class), esc_html($text));
+}
+
+/** Returns a booking with a link to LatePoint's list that shows it, escaped. */
+function booking_link(array $booking): string
+{
+    return sprintf(
+        '<a href="%s">%s</a><br>%s',
+        esc_url(record_url('bookings', $booking['id'])),
+        esc_html(booking_time($booking)),
+        esc_html(implode(', ', array_filter([$booking['service'], $booking['customer'], $booking['code']])))
+    );
+}
+
+/** Returns when a booking takes place, as the site shows dates. */
+function booking_time(array $booking): string
+{
+    $clock = function (int $minutes): string {
+        return gmdate((string) get_option('time_format'), ($minutes % 1440) * 60);
+    };
+    $day = (string) wp_date(get_option('date_format'), (int) strtotime($booking['date'] . ' 12:00:00 UTC'), new \DateTimeZone('UTC'));
+    return $day . ', ' . $clock($booking['start']) . '–' . $clock($booking['end']);
 }

@@ -63,6 +63,22 @@ function ask_server(string $path, ?array $form = null, int $timeout = 10)
     return new \WP_Error('bookside_' . $status, said($answer['message']));
 }
 
+/**
+ * Requests the data of a page that older servers do not have.
+ *
+ * @param array<string,int|string> $parameters Of the address; empty ones are left out.
+ * @return array<string,mixed>|\WP_Error
+ */
+function ask_newer_server(string $path, array $parameters)
+{
+    $query = http_build_query(array_filter($parameters), '', '&');
+    $answer = ask_server($query === '' ? $path : "$path?$query");
+    if (is_wp_error($answer) && $answer->get_error_code() === 'bookside_404') {
+        return new \WP_Error('bookside_404', __('The server is older than this plugin, and does not have this page. Update it.', 'bookside'));
+    }
+    return $answer;
+}
+
 /** Returns the secret that WordPress and the server share. Whoever of them needs it first makes it: the primary key decides. '' if there is no table. */
 function shared_secret(): string
 {
