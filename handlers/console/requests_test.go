@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -64,9 +63,10 @@ func TestRequestsAreShown(t *testing.T) {
 // wantRequestsInWordPress: WordPress gets the requests since midnight on the site.
 func wantRequestsInWordPress(k *consoleServer, database *fixtures.Database) {
 	k.t.Helper()
-	const day = "SELECT %s, '2026-11-%s', 'x', 0, %s, 0, 'GET', '/agents', 0, '', 200, '', 100, 1, '', '', '', 0 FROM wp_bookside_requests WHERE id = 1"
-	database.Execute(k.t, "INSERT INTO wp_bookside_requests "+fmt.Sprintf(day, "60", "20 22:59:59", "7"), "INSERT INTO wp_bookside_requests "+fmt.Sprintf(day, "61", "20 23:00:00", "7"),
-		"INSERT INTO wp_bookside_requests "+fmt.Sprintf(day, "62", "20 23:00:01", "0"))
+	for id, arrived := range map[string]string{"60": "22:59:59', 7", "61": "23:00:00', 7", "62": "23:00:01', 0"} {
+		database.Execute(k.t, "INSERT INTO wp_bookside_requests (id, at, user_id, request_id, key_id, from_console, method, route, record_id, tool, status, code, took_us, statements, query, fields, ignored, refused) "+
+			"VALUES ("+id+", '2026-11-20 "+arrived+", 'x', 0, 0, 'GET', '/agents', 0, '', 200, '', 100, 1, '', '', '', 0)")
+	}
 	c := k.fromWordPress(database)
 	var listed struct {
 		Requests []struct{ ID int64 }
