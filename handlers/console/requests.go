@@ -9,6 +9,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
@@ -137,14 +138,43 @@ func (c *Console) showRequest(v *visit) error {
 		v.send(http.StatusOK, facts.RequestOf(e, names))
 		return nil
 	}
-	var changes []journal.Entry
-	if e.Method != http.MethodGet && e.Refused == 0 {
-		// Changes have the time of the request's start, in seconds.
-		changes, err = v.Platform.Journal.OfRequest(v.ctx(), e.RequestID, e.At.Add(-time.Second), e.At.Add(e.Took+time.Second), shownRequestChanges)
-		if err != nil && !errors.Is(err, wpdb.ErrSchema) {
+	p := requestPage{Entry: e, keyNames: names}
+	if e.Method != http.MethodGet && e.Refused == 0 && !e.DryRun {
+		if err := p.loadEffects(v); err != nil && !errors.Is(err, wpdb.ErrSchema) {
 			return err
 		}
 	}
-	c.show(v, http.StatusOK, page.Layout{Title: words.Request(e)}, requestView(e, names, changes))
+	c.show(v, http.StatusOK, page.Layout{Title: words.Request(e)}, p.view())
 	return nil
+}
+
+// requestPage is a request with what came of it.
+type requestPage struct {
+	requestlog.Entry
+	keyNames   map[int64]string
+	changes    []journal.Entry
+	deliveries []webhooks.Delivery // of the changes
+	hookNames  map[int64]string    // by the id of the webhook
+}
+
+// loadEffects loads the changes that the request made, and what webhooks sent about them.
+func (p *requestPage) loadEffects(v *visit) (err error) {
+	// Changes have the time of the request's start, in seconds.
+	p.changes, err = v.Platform.Journal.OfRequest(v.ctx(), p.RequestID, p.At.Add(-time.Second), p.At.Add(p.Took+time.Second), shownRequestChanges)
+	if err != nil || len(p.changes) == 0 {
+		return err
+	}
+	numbers := make([]int64, len(p.changes))
+	for i, change := range p.changes {
+		numbers[i] = change.Number
+	}
+	if p.deliveries, err = v.Platform.Webhooks.OfChanges(v.ctx(), numbers); err != nil || len(p.deliveries) == 0 {
+		return err
+	}
+	hooks, err := v.Platform.Webhooks.List(v.ctx())
+	p.hookNames = make(map[int64]string, len(hooks))
+	for _, hook := range hooks {
+		p.hookNames[hook.ID] = hook.Name
+	}
+	return err
 }

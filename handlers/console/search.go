@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -51,21 +50,16 @@ func (f *searchResults) load(v *visit) error {
 	if err := f.loadByID(v); err != nil {
 		return err
 	}
-	paging := session.Paging{Page: 1, PerPage: foundPerKind}
-	booked, err := bookings.List(v.ctx(), f.site, bookings.Filter{Paging: paging, Search: &f.text, Descending: true})
-	if err != nil {
-		return err
+	if len(f.bookings) == 0 && len(f.customers) == 0 {
+		if err := f.loadByText(v); err != nil {
+			return err
+		}
 	}
-	f.bookings = append(f.bookings, slices.DeleteFunc(booked.Records, func(b records.Booking) bool { return len(f.bookings) > 0 && b.ID == f.bookings[0].ID })...)
-	known, err := customers.List(v.ctx(), f.site, customers.Filter{Paging: paging, Search: &f.text})
-	if err != nil {
-		return err
-	}
-	f.customers = append(f.customers, slices.DeleteFunc(known.Records, func(c records.Customer) bool { return len(f.customers) > 0 && c.ID == f.customers[0].ID })...)
 	filter, isRecord := requestFilter{Record: f.text}.parse()
 	if !isRecord {
 		filter = requestlog.Filter{RequestID: f.text}
 	}
+	var err error
 	if f.requests, err = requestlog.List(v.ctx(), v.Platform.DB, filter, foundPerKind); err == nil && len(f.requests) > 0 {
 		f.keyNames, err = v.keyNames()
 	}
@@ -73,6 +67,20 @@ func (f *searchResults) load(v *visit) error {
 		return err
 	}
 	return nil
+}
+
+// loadByText loads bookings by their code, or by their customer's name or address, and such customers. It reads every
+// customer and the code of every booking.
+func (f *searchResults) loadByText(v *visit) error {
+	paging := session.Paging{Page: 1, PerPage: foundPerKind}
+	booked, err := bookings.List(v.ctx(), f.site, bookings.Filter{Paging: paging, Search: &f.text, Descending: true})
+	if err != nil {
+		return err
+	}
+	f.bookings = booked.Records
+	known, err := customers.List(v.ctx(), f.site, customers.Filter{Paging: paging, Search: &f.text})
+	f.customers = known.Records
+	return err
 }
 
 // loadByID loads the booking and the customer that the text names by an id.

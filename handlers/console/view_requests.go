@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -39,7 +40,7 @@ func (l requestList) view() g.Node {
 		g.Iff(len(l.Entries) == shownRequests, func() g.Node {
 			return h.P(h.A(h.Href(requestsPath+"?"+l.Filter.values(l.Entries[len(l.Entries)-1].ID).Encode()), page.Text("Older requests")))
 		}),
-		h.P(h.Class("hint"), page.Textf("A request appears a second after it has ended. Those without a valid key are counted by the minute: each minute has one line, with the first of them. %s says how many requests are kept, for at most 7 days; neither bodies nor personal data are.",
+		h.P(h.Class("hint"), page.Textf("A request appears a second after it has ended. Those without a valid key are counted by the minute: each minute has one line, with the first of them. %s says how many requests are kept, for at most 7 days; personal data is not.",
 			h.Kbd(page.Code("requests.keep")))),
 	}
 }
@@ -121,11 +122,11 @@ func keyLink(id int64, names map[int64]string) g.Node {
 	return h.A(h.Class("word"), h.Href(keyPath(id)), name)
 }
 
-// requestView shows a request with everything that is known about it.
-func requestView(e requestlog.Entry, names map[int64]string, changes []journal.Entry) g.Node {
+func (p *requestPage) view() g.Node {
+	e := p.Entry
 	facts := []page.Fact{
 		{Name: "Status", Content: words.RequestStatus(e)},
-		{Name: "Key", Content: callerView(e, names)},
+		{Name: "Key", Content: callerView(e, p.keyNames)},
 		{Name: "Time", Content: words.RequestTime(e)},
 		page.TextFact("Duration", words.Duration(e.Took)),
 		page.TextFact("Statements", strconv.FormatInt(e.Statements, 10)),
@@ -144,7 +145,8 @@ func requestView(e requestlog.Entry, names map[int64]string, changes []journal.E
 		g.If(len(refused) > 0, g.Group{h.H2(page.Text("What was refused")), page.Table([]page.Text{"Field", "Why"}, g.Map(refused, func(name string) g.Node {
 			return page.Row(h.Span(h.Class("name"), g.Text(name)), page.Cell("Why", page.Text(e.Fields[name])))
 		}))}),
-		g.If(len(changes) > 0, g.Group{h.H2(page.Text("What it changed")), page.Table([]page.Text{"What changed", "Number", "Details"}, g.Map(changes, requestChangeRow))}),
+		g.If(len(p.changes) > 0, g.Group{h.H2(page.Text("What it changed")), page.Table([]page.Text{"What changed", "Number", "Details"}, g.Map(p.changes, requestChangeRow))}),
+		g.If(len(p.deliveries) > 0, g.Group{h.H2(page.Text("What webhooks sent about it")), page.Table([]page.Text{"Webhook", "Event", "State"}, g.Map(p.deliveries, p.deliveryRow))}),
 		h.P(h.Class("hint"), page.Text("Texts in the query and the body are masked. Parameters that nothing reads are ignored.")),
 		g.If(e.RecordID > 0, h.P(h.A(h.Href(requestsOf("record", words.RequestRecord(e))), page.Textf("All requests about %s", words.RequestRecord(e))))),
 		h.P(h.A(h.Href(requestsPath), page.Text("All requests"))),
@@ -156,4 +158,10 @@ func requestChangeRow(e journal.Entry) g.Node {
 	return page.Row(g.Group{h.A(h.Class("name"), h.Href(requestsOf("record", record)), g.Text(record)), g.Text(" "), page.Text(e.Kind)},
 		page.Cell("Number", g.Text(strconv.FormatInt(e.Number, 10))),
 		page.Cell("Details", words.Change(e.Booking)))
+}
+
+func (p *requestPage) deliveryRow(d webhooks.Delivery) g.Node {
+	return page.Row(h.A(h.Class("name"), h.Href(webhookPath(d.WebhookID)), g.Text(p.hookNames[d.WebhookID])),
+		page.Cell("Event", g.Text(d.Event)),
+		page.Cell("State", deliveryState(d)))
 }

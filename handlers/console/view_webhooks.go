@@ -111,18 +111,21 @@ func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try, 
 	if d.ResourceID != 0 {
 		about = append(about, g.Text(" "), h.Span(h.Class("hint"), page.Textf("%s %d", page.Text(d.Resource), d.ResourceID)))
 	}
-	state := g.Node(page.Text(d.State))
-	if d.Waits() && d.Tries > 0 {
-		state = page.Textf("next try %s", page.Stamp(d.DueAt, ""))
-	}
 	return h.Tr(h.Role("row"),
 		h.Th(h.Role("rowheader"), h.Scope("row"), about, payloadView(hook, d)),
 		page.Cell("Queued", page.Stamp(d.CreatedAt, "")),
-		page.Cell("State", state),
+		page.Cell("State", deliveryState(d)),
 		page.Cell("Tries", g.Map(tries, tryView)),
 		h.Td(h.Role("cell"), h.Class("actions"), g.If(d.FinishedAt != "", h.Form(h.Method("post"), h.Action(webhookPath(hook.ID)+"/replay"),
 			page.Hidden("csrf", csrf), page.Hidden("delivery", strconv.FormatInt(d.ID, 10)), h.Button(page.Text("Send again"), page.ScreenReaderText(page.Name(" "+d.Event)))))),
 	)
+}
+
+func deliveryState(d webhooks.Delivery) g.Node {
+	if d.Waits() && d.Tries > 0 {
+		return page.Textf("next try %s", page.Stamp(d.DueAt, ""))
+	}
+	return page.Text(d.State)
 }
 
 // payloadView shows what is sent, folded.

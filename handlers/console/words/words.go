@@ -239,7 +239,7 @@ func RequestStatus(e requestlog.Entry) g.Node {
 	case e.Status >= 400:
 		class = "status waiting"
 	}
-	return g.Group{h.Span(h.Class(class), g.Text(strconv.Itoa(e.Status))), g.If(e.Code != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(e.Code))})}
+	return g.Group{h.Span(h.Class(class), g.Text(strconv.Itoa(e.Status))), g.If(e.DryRun, g.Group{h.Br(), h.Span(h.Class("hint"), page.Text("dry run"))}), g.If(e.Code != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(e.Code))})}
 }
 
 // RequestRecord returns the record that a request names in its path, such as bookings/17.

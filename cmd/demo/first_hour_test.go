@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/bookside/bookside/fixtures/browser"
+)
+
+// person uses the console as somebody would who knows it from its texts alone.
+type person struct {
+	t    *testing.T
+	page context.Context
+}
+
+// visible finds the element that shows a text, or whose name it is: a link or a button, or else the row that has the
+// text.
+const visible = `text => {
+	const named = e => [e.textContent, e.title, e.getAttribute("aria-label")].some(name => name && name.trim().replace(/\s+/g, " ") === text);
+	return [...document.querySelectorAll("main a, nav a, button, summary")].find(named) || [...document.querySelectorAll("main a")].find(e => e.textContent.includes(text) || e.title.includes(text));
+}`
+
+// sees waits until the page shows all texts.
+func (p person) sees(texts ...string) {
+	p.t.Helper()
+	for _, text := range texts {
+		p.until("document.readyState === 'complete' && document.body.innerText.includes(" + quote(text) + ")")
+	}
+}
+
+// follows clicks the link or the button with a text.
+func (p person) follows(text string) {
+	p.t.Helper()
+	p.until("(e => e && (e.click(), true))((" + visible + ")(" + quote(text) + "))")
+}
+
+// enters puts a value into the field with a label.
+func (p person) enters(label, value string) {
+	p.t.Helper()
+	p.until(`(field => field && (field.value = ` + quote(value) + `, true))([...document.querySelectorAll("label")].find(l => l.textContent.trim() === ` + quote(label) + `)?.control)`)
+}
+
+// until waits until an expression is true in the page; it fails while the browser is between pages.
+func (p person) until(expression string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		holds, err := chromedp.Run(p.page, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		if err == nil && holds {
+			return
+		}
+		if time.Now().After(deadline) {
+			shown, _ := chromedp.Run(p.page, chromedp.Evaluate[string]("location.pathname + '\\n' + document.body.innerText"))
+			p.t.Fatalf("%s: %v, at %s", expression, err, shown)
+		}
+	}
+}
+
+// awaits reloads the page until an expression is true in it.
+func (p person) awaits(expression string) {
+	p.t.Helper()
+	for range 40 {
+		if holds, err := chromedp.Run(p.page, chromedp.Evaluate[bool]("Boolean("+expression+")")); err == nil && holds {
+			return
+		}
+		time.Sleep(500 * time.Millisecond)
+		if err := chromedp.Do(p.page, chromedp.Reload()); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.t.Fatalf("never: %s", expression)
+}
+
+func quote(text string) string { return "`" + text + "`" }
+
+var loginToken = regexp.MustCompile(`ten minutes: (\w+)`)
+
+// TestFirstHour goes from the first lines of the demo to the day, moves a booking, and finds the request that did it
+// and the webhook that it caused, by what the pages say and without a document.
+func TestFirstHour(t *testing.T) {
+	page := browser.New(t)
+	d := startDemo(t, time.Now, "--now", "2027-01-11T08:00")
+	token := loginToken.FindStringSubmatch(d.line("console"))
+	if token == nil {
+		t.Fatalf("no token is printed: %q", d.lines)
+	}
+	received := make(chan string, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		received <- string(body)
+	}))
+	t.Cleanup(receiver.Close)
+	if err := chromedp.Do(page, chromedp.Navigate(d.admin)); err != nil {
+		t.Fatal(err)
+	}
+	p := person{t, page}
+
+	p.enters("Token", token[1])
+	p.follows("Log in")
+	p.sees("What needs you", "Today and tomorrow")
+
+	p.follows("Webhooks")
+	p.follows("New webhook")
+	p.enters("URL", receiver.URL)
+	p.follows("Add the webhook")
+	p.sees("The webhook was added")
+
+	p.follows("Bookings")
+	p.follows("List")
+	p.follows("Upcoming")
+	p.sees("Customer", "Status")
+	customer, err := chromedp.Run(page, chromedp.Evaluate[string](`document.querySelector("main tbody a").textContent`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.follows(customer)
+	p.sees("Appointment", customer)
+	p.follows("Reschedule")
+	p.enters("Start", "05:00")
+	p.follows("See what would change")
+	p.sees("Free that day")
+	free, err := chromedp.Run(page, chromedp.Evaluate[string](`document.querySelector("main button[name=start_time]").textContent`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.follows(free)
+	p.sees("What would change", free)
+	p.follows("Reschedule")
+	p.sees("The booking was rescheduled.")
+	p.awaits("document.body.innerText.includes('Booking updated')")
+
+	select {
+	case body := <-received:
+		if !strings.Contains(body, "booking.updated") && !strings.Contains(body, "booking.rescheduled") {
+			t.Errorf("the webhook sent %s", body)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the webhook sent nothing")
+	}
+	p.follows("those that touched it")
+	p.sees("dry run")
+	p.awaits(`(link => link && (link.click(), true))([...document.querySelectorAll("main tbody tr")].find(row => row.textContent.includes("PUT /bookings/") && !row.textContent.includes("dry run"))?.querySelector("a"))`)
+	p.sees("What it changed", "What webhooks sent about it", "delivered")
+	p.follows(strings.TrimPrefix(receiver.URL, "http://"))
+	p.follows("Payload of booking.updated")
+	p.sees(`"resource":"bookings"`)
+}
