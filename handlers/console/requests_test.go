@@ -92,7 +92,7 @@ func wantRequestsInWordPress(k *consoleServer, database *fixtures.Database) {
 			k.t.Errorf("%s: %d requests, want %d", query, got, found)
 		}
 	}
-	c.ask(http.MethodGet, "/wordpress/requests/1", nil).contains(http.StatusOK, `"query":"page=x\u0026search=***\u0026whom=***","fields":{"page":"Must be an integer`, `"ignored":["whom"]`)
+	c.ask(http.MethodGet, "/wordpress/requests/1", nil).contains(http.StatusOK, `"query":"page=x\u0026search=***\u0026whom=***","body":"","fields":{"page":"Must be an integer`, `"ignored":["whom"]`)
 	c.ask(http.MethodGet, "/wordpress/requests/99", nil).contains(http.StatusNotFound, "There is no such request")
 }
 

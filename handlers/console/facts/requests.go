@@ -24,6 +24,7 @@ type Request struct {
 	Code      string            `json:"code"`
 	TookMS    float64           `json:"took_ms"`
 	Query     string            `json:"query"`   // masked
+	Body      string            `json:"body"`    // masked; "" unless the server keeps bodies
 	Fields    map[string]string `json:"fields"`  // why fields were refused
 	Ignored   []string          `json:"ignored"` // parameters that nothing reads
 	Refused   int64             `json:"refused"` // requests without a valid key that it stands for
@@ -34,7 +35,7 @@ func RequestOf(e requestlog.Entry, names map[int64]string) Request {
 	return Request{
 		ID: e.ID, At: domain.Timestamp(e.At.Format(time.DateTime)), RequestID: e.RequestID, Caller: e.Caller(), KeyID: e.KeyID, Key: names[e.KeyID], UserID: e.UserID,
 		Method: e.Method, Path: e.Path(), Route: e.Route, Tool: e.Tool, Status: e.Status, Code: e.Code, TookMS: float64(e.Took.Microseconds()) / 1000,
-		Query: e.Query, Fields: e.Fields, Ignored: e.Ignored, Refused: e.Refused,
+		Query: e.Query, Body: e.Body, Fields: e.Fields, Ignored: e.Ignored, Refused: e.Refused,
 	}
 }
 

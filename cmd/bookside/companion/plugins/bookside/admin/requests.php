@@ -138,6 +138,7 @@ function show_request(int $id): void
         __('Status', 'bookside') => request_status($request), __('By', 'bookside') => esc_html(request_caller($request)), __('Time', 'bookside') => esc_html(local_time($request['at'])),
         __('Duration', 'bookside') => esc_html(request_duration($request)), __('Request ID', 'bookside') => '<code>' . esc_html($request['request_id']) . '</code>',
         __('Query', 'bookside') => $request['query'] === '' ? '' : '<code>' . esc_html($request['query']) . '</code>',
+        __('Body', 'bookside') => ($request['body'] ?? '') === '' ? '' : '<code>' . esc_html($request['body']) . '</code>',
         __('Ignored parameters', 'bookside') => esc_html(implode(', ', $request['ignored'] ?? [])),
     ];
     foreach (array_filter($facts) as $name => $content) {
