@@ -1,11 +1,9 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/bookside/bookside/adapter/daystats"
@@ -14,6 +12,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/handlers/console/overlaps"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/shared"
 	"github.com/bookside/bookside/wpdb"
@@ -45,7 +44,7 @@ type agenda struct {
 	site     *session.Session // as it was read
 	next     []records.Booking
 	moreNext bool // whether there are more than next on these days
-	overlaps []overlap
+	overlaps []overlaps.Group
 	more     int // number of overlaps not shown
 }
 
@@ -105,81 +104,8 @@ func loadAgenda(ctx context.Context, site *session.Session) (agenda, error) {
 	if err != nil {
 		return a, err
 	}
-	a.overlaps = overlapsOf(shown, bookings, report.Assets, address)
+	a.overlaps = overlaps.Of(shown, bookings, report.Assets, address)
 	return a, nil
-}
-
-// overlap is a group of an agent's or an asset's bookings on a day that overlap.
-type overlap struct {
-	Whose, Date string
-	BuffersOnly bool
-	Start, End  int // full hours around all of them, in minutes after midnight
-	Bookings    []overlappingBooking
-}
-
-type overlappingBooking struct {
-	slots.ConflictingBooking
-	ID       int64
-	From, To int    // minutes after midnight of the overlap's day
-	URL      string // on the site; "" if its address is not known
-}
-
-// overlapsOf groups pairs by agent or asset, and by day, in the order of the pairs.
-func overlapsOf(pairs []slots.Conflict, bookings map[int64]slots.ConflictingBooking, assets map[int64]string, address string) []overlap {
-	type place struct {
-		agent, asset int64
-		date         string
-	}
-	var all []overlap
-	at := map[place]int{}
-	for _, pair := range pairs {
-		first := bookings[pair.First]
-		key := place{pair.Agent, pair.Asset, first.Date}
-		if pair.Asset != 0 {
-			key.agent = 0
-		}
-		i, known := at[key]
-		if !known {
-			i = len(all)
-			at[key] = i
-			all = append(all, overlap{Whose: cmp.Or(assets[pair.Asset], first.Agent), Date: first.Date, BuffersOnly: true})
-		}
-		o := &all[i]
-		o.BuffersOnly = o.BuffersOnly && pair.BuffersOnly
-		for _, id := range []int64{pair.First, pair.Second} {
-			if !slices.ContainsFunc(o.Bookings, func(b overlappingBooking) bool { return b.ID == id }) {
-				o.Bookings = append(o.Bookings, onDay(o.Date, id, bookings[id], address))
-			}
-		}
-	}
-	for i := range all {
-		o := &all[i]
-		slices.SortFunc(o.Bookings, func(a, b overlappingBooking) int { return cmp.Or(a.From-b.From, int(a.ID-b.ID)) })
-		o.Start, o.End = o.Bookings[0].From, o.Bookings[0].To
-		for _, b := range o.Bookings {
-			o.Start, o.End = min(o.Start, b.From), max(o.End, b.To)
-		}
-		o.Start, o.End = o.Start/60*60, (o.End+59)/60*60
-	}
-	return all
-}
-
-// onDay places a booking on the timeline of a day, which extends past midnight.
-func onDay(date string, id int64, b slots.ConflictingBooking, address string) overlappingBooking {
-	placed := overlappingBooking{ConflictingBooking: b, ID: id, From: b.Start, To: b.End}
-	day, err := time.Parse(time.DateOnly, date)
-	begin, failed := time.Parse(time.DateOnly, b.Date)
-	if err == nil && failed == nil {
-		later := int(begin.Sub(day)/(24*time.Hour)) * page.DayMinutes
-		placed.From, placed.To = b.Start+later, b.End+later
-	}
-	if placed.To <= placed.From {
-		placed.To += page.DayMinutes // it ends after midnight
-	}
-	if address != "" {
-		placed.URL = slots.BookingURL(address, id)
-	}
-	return placed
 }
 
 // showOverview shows every part that it can load; a broken database must not hide the others.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/handlers/console/charts"
+	"github.com/bookside/bookside/handlers/console/overlaps"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -41,7 +41,7 @@ func (p overviewPage) view() g.Node {
 		section("needs", "What needs you", p.healthProblem, func() g.Node { return needsView(p.health) }),
 		section("next", "Today and tomorrow", p.agendaProblem, func() g.Node { return nextView(p.agenda) }),
 		g.Iff(len(p.agenda.overlaps) > 0, func() g.Node {
-			return section("overlaps", "Overlapping bookings", "", func() g.Node { return overlapsView(p.agenda) })
+			return section("overlaps", "Overlapping bookings", "", func() g.Node { return overlaps.View(p.agenda.overlaps, p.agenda.more) })
 		}),
 		section("bookings", "Bookings, 30 days back and ahead", p.agendaProblem, func() g.Node { return charts.Bookings(p.agenda.Agenda) }),
 		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return charts.Day(p.figures, zone) }),
@@ -223,41 +223,4 @@ func ratingView(r diagnose.Rating) g.Node {
 		content = append(content, g.Text(". "), h.Strong(what.text))
 	}
 	return findingRow(r.Finding, content...)
-}
-
-func overlapsView(a agenda) g.Node {
-	return g.Group{
-		g.Map(a.overlaps, overlap.view),
-		g.If(a.more > 0, h.P(page.Textf("%s: see %s.", page.Count(a.more, "%d more pair", "%d more pairs"), h.Kbd(page.Code("bookside check --conflicts"))))),
-	}
-}
-
-// view shows the bookings below each other on the timeline of a day.
-func (o overlap) view() g.Node {
-	title := page.List(page.Name(o.Whose), words.Date(o.Date))
-	return h.Div(h.Class("timeline"),
-		h.H3(title, g.If(o.BuffersOnly, g.Group{g.Text(" "), page.Text("(buffers only)")})),
-		h.Ul(g.Map(o.Bookings, func(b overlappingBooking) g.Node {
-			name := g.Node(page.Textf("booking %d", b.ID))
-			if b.URL != "" {
-				name = h.A(h.Href(b.URL), h.Rel("noreferrer"), name)
-			}
-			return h.Li(
-				h.Span(h.Class("when"), h.Strong(g.Text(page.Clock(b.From)+"–"+page.Clock(b.To)))),
-				h.Span(h.Class("what"), g.Text(b.Customer+", "+b.Service+", "), name),
-				g.El("svg", g.Attr("viewBox", fmt.Sprintf("0 0 %d 10", o.End-o.Start)), g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
-					o.hours(), page.Rect("first", float64(b.From-o.Start), 1, float64(b.To-b.From), 8)),
-			)
-		})),
-		h.Div(h.Class("axis"), h.Aria("hidden", "true"), h.Span(g.Text(page.Clock(o.Start))), h.Span(g.Text(page.Clock(o.End)))),
-	)
-}
-
-// hours draws a line at each full hour.
-func (o overlap) hours() g.Node {
-	var lines g.Group
-	for minute := o.Start; minute <= o.End; minute += 60 {
-		lines = append(lines, g.El("path", h.Class("hour"), g.Attr("d", fmt.Sprintf("M%d 0v10", minute-o.Start)), g.Attr("vector-effect", "non-scaling-stroke")))
-	}
-	return lines
 }
