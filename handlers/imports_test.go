@@ -48,7 +48,7 @@ var allowedImports = map[string][]string{
 	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/masks", "compat/numbers", "compat/phpform", "compat/table", "compat/texts"},
 	"compat/iso3166":  {},
 	"compat/jsontext": {},
-	"compat/masks":    {},
+	"compat/masks":    {"compat/jsontext"},
 	"compat/numbers":  {},
 	"compat/phpform":  {"compat/jsontext"},
 	"compat/table":    {},

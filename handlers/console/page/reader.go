@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"regexp"
 	"strconv"
@@ -51,8 +50,7 @@ type Phrase interface {
 
 // render writes a phrase as the content of an element.
 func render(w io.Writer, p Phrase) error {
-	_, err := io.WriteString(w, template.HTMLEscapeString(p.For(readerOf(w))))
-	return err
+	return g.Text(p.For(readerOf(w))).Render(w)
 }
 
 // Text is a text in English, which readers see in their language. Constants of this type are the texts of the
