@@ -59,7 +59,7 @@ func TestDurability(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := durabilityFinding(c.found); got.Level != c.level || !strings.Contains(got.Text, c.text) {
+			if got := durabilityFinding(c.found); got.Level != c.level || !strings.Contains(got.Text.String(), c.text) {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -107,7 +107,7 @@ func TestClusterLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := clusterLine(c.cluster); got != c.want {
+			if got := clusterLine(c.cluster).String(); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -122,11 +122,11 @@ func TestIndexesLine(t *testing.T) {
 		Report
 		want string
 	}{
-		"not examined":         {Report{}, unknown},
+		"not examined":         {Report{}, unknown.String()},
 		"server without costs": {Report{Platform: examined}, "not known, because the server does not tell"},
 		"complete":             {Report{Platform: examined, Indexes: []indexes.Index{}}, "none missing"},
 	} {
-		if got := test.indexesLine(); got != test.want {
+		if got := test.indexesLine().String(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 
 // Finding is a line of the report for people.
 type Finding struct {
-	Level      Level
-	Name, Text string
+	Level Level
+	Name  string
+	Text  Sentence
 }
 
 // Level says how good a finding is.
@@ -40,7 +41,7 @@ func levelIf(holds bool, otherwise Level) Level {
 }
 
 // unknown stands for facts that are known only once a site can be served.
-const unknown = "not known before the site can be served"
+var unknown = Say("not known before the site can be served")
 
 // Findings returns the findings in words. The first is about the database.
 func (r Report) Findings() []Finding {
@@ -49,16 +50,16 @@ func (r Report) Findings() []Finding {
 		incomplete = Broken
 	}
 	return []Finding{
-		{Good, "database", fmt.Sprintf("%s, %s", r.db.Version(), r.Database)},
+		{Good, "database", Say("%s, %s", r.db.Version(), r.Database)},
 		{levelIf(r.Encryption != nil && (r.Encryption.Version != "" || r.Encryption.Local), Minor), "connection", encryptionLine(r.Encryption)},
 		{levelIf(r.Server != nil && r.ClockDifference.Abs() <= clockTolerance, Minor), "server", r.serverLine()},
 		durabilityFinding(r.Durability),
 		{levelIf(r.Cluster != nil, Minor), "cluster", clusterLine(r.Cluster)},
-		{Good, "table prefix", r.db.Prefix()},
+		{Good, "table prefix", Say("%s", r.db.Prefix())},
 		{r.privilegesLevel(), "privileges", r.Privileges.Summary()},
-		{levelIf(r.Platform.State == Active, Broken), "LatePoint", r.Platform.State},
+		{levelIf(r.Platform.State == Active, Broken), "LatePoint", Sentence{Format: r.Platform.State}},
 		// This is not the plugin's version, which is numbered differently.
-		{levelIf(r.Platform.Version != "", Minor), "its database", "version " + cmp.Or(r.Platform.Version, "unknown")},
+		{levelIf(r.Platform.Version != "", Minor), "its database", Say("version %s", cmp.Or(r.Platform.Version, "unknown"))},
 		{levelIf(!r.Privileges.SiteUnreadable() && len(r.Platform.MissingTables) == 0, Broken), "its tables", r.tablesLine()},
 		{levelIf(r.Platform.Clock != nil, Minor), "time zone", r.Platform.Clock.Summary()},
 		{levelIf(r.Indexes != nil && len(r.MissingIndexes()) == 0, Minor), "indexes", r.indexesLine()},
@@ -80,45 +81,45 @@ func (r Report) privilegesLevel() Level {
 	}
 }
 
-func (r Report) serverLine() string {
+func (r Report) serverLine() Sentence {
 	if r.Server == nil {
-		return "unknown"
+		return Say("unknown")
 	}
-	return fmt.Sprintf("time zone %s, clock %v from ours, sql_mode %s", r.Server.TimeZone, r.ClockDifference.Round(time.Second), cmp.Or(r.Server.SQLMode, "empty"))
+	return Say("time zone %s, clock %s from ours, sql_mode %s", r.Server.TimeZone, r.ClockDifference.Round(time.Second), cmp.Or(r.Server.SQLMode, "empty"))
 }
 
-func encryptionLine(e *wpdb.Encryption) string {
+func encryptionLine(e *wpdb.Encryption) Sentence {
 	switch {
 	case e == nil:
-		return "unknown"
+		return Say("unknown")
 	case e.Version != "" && e.Verified:
-		return "encrypted, " + e.Version + ", the server's certificate is verified"
+		return Say("encrypted, %s, the server's certificate is verified", e.Version)
 	case e.Version != "":
-		return "encrypted, " + e.Version
+		return Say("encrypted, %s", e.Version)
 	case e.Local:
-		return "plain text, within this machine"
+		return Say("plain text, within this machine")
 	default:
-		return "plain text: anyone in between sees passwords and customers' data; see db.tls"
+		return Say("plain text: anyone in between sees passwords and customers' data; see db.tls")
 	}
 }
 
 func durabilityFinding(d *wpdb.Durability) Finding {
-	f := Finding{Minor, "durability", "unknown"}
+	f := Finding{Minor, "durability", Say("unknown")}
 	switch {
 	case d == nil:
 	case d.Durable():
-		f.Level, f.Text = Good, "what was confirmed survives a failure of the machine"
+		f.Level, f.Text = Good, Say("what was confirmed survives a failure of the machine")
 	case d.FlushLog != "1":
-		f.Text = "bookings of the last second can be lost if the machine fails: innodb_flush_log_at_trx_commit is " + d.FlushLog + ", in place of 1"
+		f.Text = Say("bookings of the last second can be lost if the machine fails: innodb_flush_log_at_trx_commit is %s, in place of 1", d.FlushLog)
 	default:
-		f.Text = "replicas and restored backups can lack the last bookings if the machine fails: sync_binlog is " + d.SyncBinlog + ", in place of 1"
+		f.Text = Say("replicas and restored backups can lack the last bookings if the machine fails: sync_binlog is %s, in place of 1", d.SyncBinlog)
 	}
 	return f
 }
 
-func clusterLine(c *wpdb.Cluster) string {
+func clusterLine(c *wpdb.Cluster) Sentence {
 	if c == nil {
-		return "unknown"
+		return Say("unknown")
 	}
 	var parts []string
 	switch c.Kind {
@@ -147,7 +148,7 @@ func clusterLine(c *wpdb.Cluster) string {
 	if c.Balanced {
 		parts = append(parts, "behind a load-balancing proxy")
 	}
-	return strings.Join(parts, ", ")
+	return Sentence{Format: strings.Join(parts, ", ")}
 }
 
 func (r Report) companionSilent() bool {
@@ -155,57 +156,57 @@ func (r Report) companionSilent() bool {
 	return c != nil && clock != nil && c.Silent(clock.Now)
 }
 
-func (r Report) companionLine() string {
+func (r Report) companionLine() Sentence {
 	switch c := r.Platform.Companion; {
 	case r.Platform.RunsJobs == nil:
 		return unknown
 	case c == nil:
-		return "none in WordPress, which therefore takes no locks; see bookside companion install"
+		return Say("none in WordPress, which therefore takes no locks; see bookside companion install")
 	case r.companionSilent():
-		return c.Version + ", not seen since " + c.Seen.UTC().Format(time.DateOnly) + ": if it was removed, WordPress takes no locks; see bookside companion status"
+		return Say("%s, not seen since %s: if it was removed, WordPress takes no locks; see bookside companion status", c.Version, c.Seen.UTC().Format(time.DateOnly))
 	default:
-		return c.Version + ", last seen on " + c.Seen.UTC().Format(time.DateOnly)
+		return Say("%s, last seen on %s", c.Version, c.Seen.UTC().Format(time.DateOnly))
 	}
 }
 
 // Summary describes what the database user may do.
-func (p Privileges) Summary() string {
+func (p Privileges) Summary() Sentence {
 	switch {
 	case len(p.Unreadable) > 0:
-		return "not enough to read"
+		return Say("not enough to read")
 	case len(p.Lacking) > 0:
-		return "to read, but not to write everything"
+		return Say("to read, but not to write everything")
 	case p.Unknown:
-		return "to read; unknown whether to write"
+		return Say("to read; unknown whether to write")
 	default:
-		return "to read and to write"
+		return Say("to read and to write")
 	}
 }
 
-func (r Report) tablesLine() string {
+func (r Report) tablesLine() Sentence {
 	switch {
 	case r.Privileges.SiteUnreadable():
-		return "cannot be read"
+		return Say("cannot be read")
 	case len(r.Platform.MissingTables) > 0:
-		return "missing " + names(r.db, r.Platform.MissingTables)
+		return Say("missing %s", names(r.db, r.Platform.MissingTables))
 	default:
-		return "complete"
+		return Say("complete")
 	}
 }
 
 // indexesLine recommends indexes; a site can be served without them.
-func (r Report) indexesLine() string {
+func (r Report) indexesLine() Sentence {
 	switch {
 	case r.Indexes == nil && r.Platform.RunsJobs == nil:
 		return unknown
 	case r.Indexes == nil:
-		return "not known, because the server does not tell"
+		return Say("not known, because the server does not tell")
 	}
 	missing := r.MissingIndexes()
 	if len(missing) == 0 {
-		return "none missing"
+		return Say("none missing")
 	}
-	return fmt.Sprintf("%d missing, without which requests to large tables are slow, first of all %s; see bookside indexes", len(missing), missing[0])
+	return Say("%d missing, without which requests to large tables are slow, first of all %s; see bookside indexes", len(missing), missing[0])
 }
 
 // MissingIndexes returns the indexes that this site should have, the most useful first.
@@ -220,56 +221,55 @@ func (r Report) MissingIndexes() []string {
 }
 
 // Summary returns the zone and its time.
-func (c *Clock) Summary() string {
+func (c *Clock) Summary() Sentence {
 	if c == nil {
 		return unknown
 	}
-	return c.Zone + ", now " + c.Now.Format(time.DateTime)
+	return Say("%s, now %s", c.Zone, c.Now.Format(time.DateTime))
 }
 
-func (r Report) ownTablesLine() string {
-	const creators = "; serve and keys create create them"
+func (r Report) ownTablesLine() Sentence {
 	switch missing := r.OwnTables.Missing; {
 	case len(missing) == 0 && len(r.OwnTables.Statements) > 0:
-		return "complete, but columns or indexes are missing"
+		return Say("complete, but columns or indexes are missing")
 	case len(missing) == 0:
-		return "complete"
+		return Say("complete")
 	case len(missing) == len(wpdb.OwnTables()):
-		return "none yet" + creators
+		return Say("none yet; serve and keys create create them")
 	default:
-		return "missing " + names(r.db, missing) + creators
+		return Say("missing %s; serve and keys create create them", names(r.db, missing))
 	}
 }
 
 // Summary says how many keys there are.
-func (k *Keys) Summary() string {
+func (k *Keys) Summary() Sentence {
 	if k == nil {
-		return "cannot be read"
+		return Say("cannot be read")
 	}
-	return fmt.Sprintf("%d valid of %d", k.Valid, k.Total)
+	return Say("%d valid of %d", k.Valid, k.Total)
 }
 
-func (r Report) overlapsLine() string {
+func (r Report) overlapsLine() Sentence {
 	if r.Conflicts == nil {
 		return unknown
 	}
 	if !r.Overlapping() {
-		return fmt.Sprintf("none of %d bookings from today on", r.Conflicts.Bookings)
+		return Say("none of %d bookings from today on", r.Conflicts.Bookings)
 	}
-	return fmt.Sprintf("%s, of %d from today on", r.OverlapCount(), r.Conflicts.Bookings)
+	return Say("%s, of %d from today on", r.OverlapCount(), r.Conflicts.Bookings)
 }
 
 // Overlapping reports whether bookings overlap.
 func (r Report) Overlapping() bool { return r.Conflicts != nil && len(r.Conflicts.Conflicts) > 0 }
 
 // OverlapCount says how many bookings overlap.
-func (r Report) OverlapCount() string {
+func (r Report) OverlapCount() Sentence {
 	switch n := len(r.Conflicts.Conflicts); {
 	case r.Conflicts.Cut:
-		return fmt.Sprintf("%d or more pairs of bookings overlap", n)
+		return Say("%d or more pairs of bookings overlap", n)
 	case n == 1:
-		return "1 pair of bookings overlaps"
+		return Say("1 pair of bookings overlaps")
 	default:
-		return fmt.Sprintf("%d pairs of bookings overlap", n)
+		return Say("%d pairs of bookings overlap", n)
 	}
 }

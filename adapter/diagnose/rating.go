@@ -69,17 +69,17 @@ func (i Item) String() string {
 const Named = 10
 
 // Count says how many items there are.
-func (r Rating) Count() string {
+func (r Rating) Count() Sentence {
 	if len(r.Items) >= upkeep.WorkListLimit {
-		return "more than " + strconv.Itoa(upkeep.WorkListLimit-1)
+		return Say("more than %d", upkeep.WorkListLimit-1)
 	}
-	return strconv.Itoa(len(r.Items))
+	return Say("%d", len(r.Items))
 }
 
 // Line returns the text with the items.
 func (r Rating) Line() string {
 	if len(r.Items) == 0 {
-		return r.Text
+		return r.Text.String()
 	}
 	var names []string
 	for _, item := range r.Items[:min(len(r.Items), Named)] {
@@ -88,7 +88,7 @@ func (r Rating) Line() string {
 	if len(r.Items) > Named {
 		names = append(names, "and more")
 	}
-	return r.Text + ": " + strings.Join(names, ", ")
+	return r.Text.String() + ": " + strings.Join(names, ", ")
 }
 
 // Rate rates the work of a site. Unknown kinds are left out.
@@ -124,7 +124,7 @@ func Rate(w upkeep.Work) (list []Rating) {
 	return list
 }
 
-func rated(level Level, code Code, name, text string) Rating {
+func rated(level Level, code Code, name string, text Sentence) Rating {
 	return Rating{Finding: Finding{level, name, text}, Code: code}
 }
 
@@ -134,90 +134,90 @@ func RateChanges(restored bool, waiting time.Duration) Rating {
 	const name = "changes"
 	switch {
 	case restored:
-		return rated(Broken, RestoredUnder, name, "an older database came back while the server ran: run bookside restored")
+		return rated(Broken, RestoredUnder, name, Say("an older database came back while the server ran: run bookside restored"))
 	case waiting > journal.Late:
-		return rated(Broken, ChangesLate, name, "the oldest has been waiting for its number for "+waiting.Truncate(time.Second).String()+
-			": webhooks and the readers of /changes do not get it; see that serve is running, and what its log says")
+		return rated(Broken, ChangesLate, name, Say("the oldest has been waiting for its number for %s: webhooks and the readers of /changes do not get it; see that serve is running, and what its log says", waiting.Truncate(time.Second)))
 	default:
-		return rated(Good, ChangesGood, name, "none waits for its number")
+		return rated(Good, ChangesGood, name, Say("none waits for its number"))
 	}
 }
 
 func rateWrites(problem string) Rating {
 	const name = "writes"
 	if problem != "" {
-		return rated(Minor, WritesRefused, name, problem)
+		return rated(Minor, WritesRefused, name, Sentence{Format: "%s", Values: []any{problem}})
 	}
-	return rated(Good, WritesGood, name, "none is refused by the database")
+	return rated(Good, WritesGood, name, Say("none is refused by the database"))
 }
 
 func rateJobs(w upkeep.JobWork) Rating {
 	const name = "jobs"
 	switch {
 	case len(w.Late) > 0:
-		r := rated(Minor, JobsLate, name, "")
+		r := rated(Minor, JobsLate, name, Sentence{})
 		for _, job := range w.Late {
 			r.Items = append(r.Items, Item{job.ID, job.Object})
 		}
 		r.Since, _ = w.Late[0].Due.Time()
-		r.Text = r.Count() + " late since " + Stamp(r.Since) + ", such as reminders: the site's cron does not run, or not its jobs"
+		r.Text = Say("%s late since %s, such as reminders: the site's cron does not run, or not its jobs", r.Count(), Moment{r.Since})
 		return r
 	case !w.Run && !w.SendsMail:
-		return rated(Minor, JobsUnscheduled, name, "not run by the site: its cron does not have them, so that it sends no notifications itself; Bookside does if mail.enabled is set")
+		return rated(Minor, JobsUnscheduled, name, Say("not run by the site: its cron does not have them, so that it sends no notifications itself; Bookside does if mail.enabled is set"))
 	case !w.Run:
-		return rated(Good, JobsGood, name, "not run by the site; Bookside sends the mails of bookings")
+		return rated(Good, JobsGood, name, Say("not run by the site; Bookside sends the mails of bookings"))
 	default:
-		return rated(Good, JobsGood, name, "run by the site, none is late")
+		return rated(Good, JobsGood, name, Say("run by the site, none is late"))
 	}
 }
 
 func rateWebhooks(w upkeep.WebhookWork) (list []Rating) {
 	const name = "webhooks"
 	if len(w.Failing) > 0 {
-		r := rated(Minor, WebhooksFailing, name, "")
+		r := rated(Minor, WebhooksFailing, name, Sentence{})
 		for _, hook := range w.Failing {
 			r.Items = append(r.Items, Item{hook.ID, hook.Name})
 			if since, ok := hook.Since.Time(); ok && (r.Since.IsZero() || since.Before(r.Since)) {
 				r.Since = since
 			}
 		}
-		r.Text = r.Count() + " failing since " + Stamp(r.Since) + "; see bookside webhooks log"
+		r.Text = Say("%s failing since %s; see bookside webhooks log", r.Count(), Moment{r.Since})
 		list = append(list, r)
 	}
 	if len(w.Ended) > 0 {
-		r := rated(Minor, WebhooksDisabled, name, "")
+		r := rated(Minor, WebhooksDisabled, name, Sentence{})
 		for _, hook := range w.Ended {
 			r.Items = append(r.Items, Item{hook.ID, hook.Name + ", " + hook.Reason})
 		}
-		r.Text = r.Count() + " disabled, but by nobody; enable or delete them"
+		r.Text = Say("%s disabled, but by nobody; enable or delete them", r.Count())
 		list = append(list, r)
 	}
 	if len(list) == 0 {
-		list = append(list, rated(Good, WebhooksGood, name, "none fails"))
+		list = append(list, rated(Good, WebhooksGood, name, Say("none fails")))
 	}
 	return list
 }
 
 func rateMails(w upkeep.MailWork) (list []Rating) {
 	const name = "mails"
-	add := func(code Code, ids []int64, text string) {
+	add := func(code Code, ids []int64, text Sentence) {
 		if len(ids) == 0 {
 			return
 		}
-		r := rated(Minor, code, name, "")
+		r := rated(Minor, code, name, Sentence{})
 		for _, id := range ids {
 			r.Items = append(r.Items, Item{ID: id})
 		}
-		r.Text = r.Count() + text
+		r.Text = text
+		r.Text.Values = []any{r.Count()}
 		list = append(list, r)
 	}
-	add(MailsLate, w.Late, " waiting for more than an hour: the mail server does not take them, or no server of Bookside sends mails")
-	add(MailsFailed, w.Failed, " failed in the last three days; the outbox on the console has the reasons")
-	add(MailsHeld, w.Held, " held since a backup was restored: see bookside restored")
+	add(MailsLate, w.Late, Say("%s waiting for more than an hour: the mail server does not take them, or no server of Bookside sends mails"))
+	add(MailsFailed, w.Failed, Say("%s failed in the last three days; the outbox on the console has the reasons"))
+	add(MailsHeld, w.Held, Say("%s held since a backup was restored: see bookside restored"))
 	if len(list) == 0 {
-		text := "none in the outbox"
+		text := Say("none in the outbox")
 		if c := w.Counts; c["waiting"]+c["failed"]+c["sent"] > 0 {
-			text = fmt.Sprintf("%d waiting, %d failed, %d sent in the last 30 days", c["waiting"], c["failed"], c["sent"])
+			text = Say("%d waiting, %d failed, %d sent in the last 30 days", c["waiting"], c["failed"], c["sent"])
 		}
 		list = append(list, rated(Good, MailsGood, name, text))
 	}
@@ -227,14 +227,14 @@ func rateMails(w upkeep.MailWork) (list []Rating) {
 func rateKeys(expiring []keys.Expiring) Rating {
 	const name = "key expiry"
 	if len(expiring) == 0 {
-		return rated(Good, KeysGood, name, "none within a week")
+		return rated(Good, KeysGood, name, Say("none within a week"))
 	}
-	r := rated(Minor, KeysExpiring, name, "")
+	r := rated(Minor, KeysExpiring, name, Sentence{})
 	for _, key := range expiring {
 		r.Items = append(r.Items, Item{key.ID, key.Name + ", " + string(key.At)})
 	}
 	r.Since, _ = expiring[0].At.Time()
-	r.Text = r.Count() + " within a week, the first on " + Stamp(r.Since) + "; see bookside keys roll"
+	r.Text = Say("%s within a week, the first on %s; see bookside keys roll", r.Count(), Moment{r.Since})
 	return r
 }
 
@@ -244,9 +244,9 @@ func rateExtensions(active []extensions.Active) Rating {
 	ignored := extensions.Ignored(active)
 	switch {
 	case len(active) == 0:
-		return rated(Good, ExtensionsGood, name, "none")
+		return rated(Good, ExtensionsGood, name, Say("none"))
 	case len(ignored) == 0:
-		return rated(Good, ExtensionsGood, name, "all that take part are honoured: "+extensions.Titles(active)+"; bookside extensions verify compares")
+		return rated(Good, ExtensionsGood, name, Say("all that take part are honoured: %s; bookside extensions verify compares", extensions.Titles(active)))
 	}
 	texts := make([]string, len(ignored))
 	for i, e := range ignored {
@@ -255,12 +255,12 @@ func rateExtensions(active []extensions.Active) Rating {
 			texts[i] += fmt.Sprintf(" (and %d more)", more)
 		}
 	}
-	return rated(Minor, ExtensionsIgnored, name, "not honoured: "+strings.Join(texts, "; ")+"; see bookside extensions")
+	return rated(Minor, ExtensionsIgnored, name, Say("not honoured: %s; see bookside extensions", strings.Join(texts, "; ")))
 }
 
 // RateEvents rates what extensions were told and failed to take, and what they have not been told yet.
 func RateEvents(troubled []events.Stored) (list []Rating) {
-	failed, late := rated(Minor, ExtensionsFailed, "extensions", ""), rated(Minor, ExtensionsLate, "extensions", "")
+	failed, late := rated(Minor, ExtensionsFailed, "extensions", Sentence{}), rated(Minor, ExtensionsLate, "extensions", Sentence{})
 	for _, e := range troubled {
 		r := &late
 		if e.State == events.Failed {
@@ -269,15 +269,12 @@ func RateEvents(troubled []events.Stored) (list []Rating) {
 		r.Items = append(r.Items, Item{e.ID, fmt.Sprintf("%s %d", e.Name, e.RecordID)})
 	}
 	if len(failed.Items) > 0 {
-		failed.Text = failed.Count() + " changes of the last three days failed in an extension of the site; see bookside extensions log"
+		failed.Text = Say("%s changes of the last three days failed in an extension of the site; see bookside extensions log", failed.Count())
 		list = append(list, failed)
 	}
 	if len(late.Items) > 0 {
-		late.Text = late.Count() + " changes have waited for more than 10 minutes to be told to extensions of the site; see wordpress.loopback and bookside companion status"
+		late.Text = Say("%s changes have waited for more than 10 minutes to be told to extensions of the site; see wordpress.loopback and bookside companion status", late.Count())
 		list = append(list, late)
 	}
 	return list
 }
-
-// Stamp formats an instant for people, in UTC, as the text of a rating has its Since.
-func Stamp(at time.Time) string { return at.UTC().Format(time.DateTime) }

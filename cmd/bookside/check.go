@@ -200,7 +200,7 @@ func (f findings) problems() []string {
 	}
 	problems := f.brokenWork()
 	if f.show.conflicts && f.Overlapping() {
-		problems = append(problems, f.OverlapCount())
+		problems = append(problems, f.OverlapCount().String())
 	}
 	return problems
 }

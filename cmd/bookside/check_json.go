@@ -124,7 +124,7 @@ func (f findings) json() (r checkReport) {
 			r.Server.SameSite = new(!f.server.foreign())
 		}
 	}
-	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = f.Privileges.Summary(), f.db.FullNames(f.Privileges.Unreadable), map[string][]string{}
+	r.Rights.Summary, r.Rights.Unreadable, r.Rights.Lacking = f.Privileges.Summary().String(), f.db.FullNames(f.Privileges.Unreadable), map[string][]string{}
 	for privileges, tables := range f.Privileges.Lacking {
 		r.Rights.Lacking[privileges] = f.db.FullNames(tables)
 	}
@@ -134,7 +134,7 @@ func (f findings) json() (r checkReport) {
 	for _, u := range f.Platform.Unwritable {
 		r.Platform.Unwritable = append(r.Platform.Unwritable, f.db.FullName(u.Table)+": "+u.Reason)
 	}
-	r.Platform.TimeZone, r.Platform.JobCron = f.Platform.Clock.Summary(), f.Platform.RunsJobs
+	r.Platform.TimeZone, r.Platform.JobCron = f.Platform.Clock.Summary().String(), f.Platform.RunsJobs
 	if f.Platform.Companion != nil {
 		r.Platform.Companion = &f.Platform.Companion.Version
 	}
@@ -148,7 +148,7 @@ func (f findings) json() (r checkReport) {
 		r.ChangesWaiting = &seconds
 	}
 	r.MissingIndexes = f.MissingIndexes()
-	r.Keys, r.WeakKeys = f.Keys.Summary(), []int64{}
+	r.Keys, r.WeakKeys = f.Keys.Summary().String(), []int64{}
 	if f.Keys != nil {
 		for _, key := range f.Keys.Weak {
 			r.WeakKeys = append(r.WeakKeys, key.ID)

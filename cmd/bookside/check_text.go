@@ -30,12 +30,12 @@ func (m mark) colored() string {
 // lines returns the findings, with the database's address in the first.
 func (f findings) lines() []diagnose.Finding {
 	lines := f.Findings()
-	lines[0].Text += " at " + f.target.Address
+	lines[0].Text = diagnose.Say("%s at %s", lines[0].Text, f.target.Address)
 	for _, r := range f.rating {
-		lines = append(lines, diagnose.Finding{Level: r.Level, Name: r.Name, Text: r.Line()})
+		lines = append(lines, diagnose.Finding{Level: r.Level, Name: r.Name, Text: diagnose.Say("%s", r.Line())})
 	}
 	if f.server != nil {
-		running := diagnose.Finding{Name: "running server", Text: "the one at " + f.server.address + " " + f.server.site()}
+		running := diagnose.Finding{Name: "running server", Text: diagnose.Say("the one at %s %s", f.server.address, f.server.site())}
 		if f.server.foreign() {
 			running.Level = diagnose.Minor
 		}
@@ -66,7 +66,7 @@ func (f findings) text(color bool) string {
 	var rows [][]string
 	lines := f.lines()
 	for _, l := range lines {
-		rows = append(rows, []string{string(marks[l.Level]) + " " + l.Name, l.Text})
+		rows = append(rows, []string{string(marks[l.Level]) + " " + l.Name, l.Text.String()})
 	}
 	text := columns(rows)
 	if color {

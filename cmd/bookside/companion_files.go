@@ -58,7 +58,7 @@ func companionToInstall() (companion, error) {
 		return c, err
 	}
 	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path.Dir(name) == "." {
+		if err != nil || entry.IsDir() || path.Dir(name) == "." || path.Ext(name) == ".go" {
 			return err
 		}
 		c.files[name], err = fs.ReadFile(root, name)

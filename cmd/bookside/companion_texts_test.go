@@ -53,8 +53,14 @@ func TestCompanionTranslations(t *testing.T) {
 	slices.Sort(sources)
 	ofServer := filepath.Join(t.TempDir(), "server.php")
 	code := "<?php\n"
-	for _, text := range textsOfServer(t) {
-		code += "__(" + phpText(text) + ");\n"
+	calls := textsOfConsole(t)
+	for _, text := range slices.Concat(textsOfServer(t), textsShownByConsole(t)) {
+		if text != "" {
+			calls = append(calls, phpCall(text))
+		}
+	}
+	for _, call := range calls {
+		code += call + ";\n"
 	}
 	if err := os.WriteFile(ofServer, []byte(code), 0o600); err != nil {
 		t.Fatal(err)

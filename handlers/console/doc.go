@@ -14,6 +14,7 @@
 //   - the session is a random cookie that scripts cannot read and that is never
 //     sent with requests from other sites.
 //
-// Its pages are made of the parts in handlers/console/page. It imports adapter and what is below it, and
+// Its pages are made of the parts in handlers/console/page, in the language that the browser prefers: texts are of the type
+// page.Text, and their translations are in the companion's catalogue. It imports adapter and what is below it, and
 // handlers/ratelimit for the limits of keys and to bound attempts to log in.
 package console

@@ -56,7 +56,7 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
 	examined := openDatabase(t, database)
-	page := console.New(clock, log, nil)
+	page := console.New(clock, log, german())
 	site := console.Site{
 		Platform: session.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
 		Figures: k.figures, Requests: k.kept, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,

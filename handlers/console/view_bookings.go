@@ -76,7 +76,7 @@ func (l *bookingList) pages() g.Node {
 	first := (p.Page-1)*p.PerPage + 1
 	text := page.Phrase(page.Text("No more bookings"))
 	if len(p.Records) > 0 {
-		text = page.Textf("%d–%d of %d", first, first+int64(len(p.Records))-1, p.Total)
+		text = page.Textf("%s of %d", strconv.FormatInt(first, 10)+"–"+strconv.FormatInt(first+int64(len(p.Records))-1, 10), p.Total)
 	}
 	to := func(number int64) string { return l.path("page", strconv.FormatInt(number, 10)) }
 	return h.Nav(h.Class("toolbar pages"), page.Label("Pages of the list"),

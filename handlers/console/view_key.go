@@ -31,7 +31,7 @@ func createdView(api apiAddresses, key keys.Key, secret string, rolled *keys.Key
 // view shows how a client sends a key.
 func (a apiAddresses) view(secret string) g.Node {
 	line := func(label page.Text, api string) g.Node {
-		return h.Pre(h.TabIndex("0"), page.Label(label), h.Code(g.Text("curl -H 'X-API-Key: "+secret+"' '"+api+"/status'")))
+		return h.Pre(h.TabIndex("0"), page.Label(label), h.Code(page.Code("curl -H 'X-API-Key: "+secret+"' '"+api+"/status'")))
 	}
 	sentAs := func(format page.Text) g.Node { return h.P(page.Textf(format, h.Code(page.Code("X-API-Key")))) }
 	examples := g.Group{sentAs("A client sends it as %s, such as on this machine:"), line("Example", a.local)}

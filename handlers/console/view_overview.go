@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	g "maragu.dev/gomponents"
@@ -82,7 +81,7 @@ func needsView(found health) g.Node {
 // needs returns what needs a person, what is broken first.
 func (found health) needs() (needs []diagnose.Rating) {
 	for _, problem := range found.Problems {
-		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Broken, Name: "cannot be served", Text: problem}})
+		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Broken, Name: "cannot be served", Text: diagnose.Say("%s", problem)}})
 	}
 	all := slices.Clone(found.rating)
 	for _, f := range found.Findings() {
@@ -95,7 +94,7 @@ func (found health) needs() (needs []diagnose.Rating) {
 		}
 	}
 	for _, warning := range found.Warnings {
-		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Minor, Name: "warning", Text: warning}})
+		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Minor, Name: "warning", Text: diagnose.Say("%s", warning)}})
 	}
 	return needs
 }
@@ -154,7 +153,7 @@ func nextRow(s *session.Session, b records.Booking) g.Node {
 		page.Cell("Status", words.StatusView(b.Status)))
 }
 
-func findingView(f diagnose.Finding) g.Node { return findingRow(f, page.Text(f.Text)) }
+func findingView(f diagnose.Finding) g.Node { return findingRow(f, said(f.Text)) }
 
 func findingRow(f diagnose.Finding, content ...g.Node) g.Node {
 	level := levels[f.Level]
@@ -195,13 +194,24 @@ var remedies = map[diagnose.Code]remedy{
 	"overlaps":  {all: bookingsPath, text: "Move one of each pair."},
 }
 
+// said is a sentence of a diagnosis, with its times in the site's zone.
+func said(s diagnose.Sentence) g.Node {
+	values := slices.Clone(s.Values)
+	for i, value := range values {
+		switch value := value.(type) {
+		case diagnose.Sentence:
+			values[i] = said(value)
+		case diagnose.Moment:
+			values[i] = page.Time(value.Time)
+		}
+	}
+	return page.Textf(page.Text(s.Format), values...)
+}
+
 // ratingView names the items of a rating, with links, and its time in the site's zone.
 func ratingView(r diagnose.Rating) g.Node {
 	what := remedies[r.Code]
-	text := g.Node(page.Text(r.Text))
-	if before, after, found := strings.Cut(r.Text, diagnose.Stamp(r.Since)); found {
-		text = g.Group{g.Text(before), page.Time(r.Since), g.Text(after)}
-	}
+	text := said(r.Text)
 	if what.all != "" {
 		text = h.A(h.Href(what.all), text)
 	}

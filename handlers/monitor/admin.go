@@ -86,7 +86,7 @@ type Rated struct {
 func ratingOf(work upkeep.Work) []Rated {
 	var list []Rated
 	for _, r := range diagnose.Rate(work) {
-		rated := Rated{Code: r.Code, Name: r.Name, Level: r.Level.String(), Text: r.Text, Count: len(r.Items), IDs: []int64{}}
+		rated := Rated{Code: r.Code, Name: r.Name, Level: r.Level.String(), Text: r.Text.String(), Count: len(r.Items), IDs: []int64{}}
 		if !r.Since.IsZero() {
 			rated.Since = domain.Stamp(r.Since)
 		}
@@ -254,7 +254,7 @@ func changesProblem(restored bool, waiting time.Duration) string {
 	if r.Level == diagnose.Good {
 		return ""
 	}
-	return r.Text
+	return r.Text.String()
 }
 
 // extensionsProblem reports that WordPress, which is asked what extensions decide, did not answer last, or changes that they are told
@@ -265,7 +265,7 @@ func extensionsProblem(active []extensions.Active, unanswered bool, late []event
 	case unanswered && len(extensions.AskedOf(active)) > 0:
 		return "WordPress does not answer what extensions decide; see bookside check"
 	case len(late) > 0:
-		return diagnose.RateEvents(late)[0].Text
+		return diagnose.RateEvents(late)[0].Text.String()
 	case len(ignored) == 0:
 		return ""
 	}

@@ -23,10 +23,12 @@ import (
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/language"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/signed"
 	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/cmd/bookside/companion/plugins/bookside/languages"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/console"
@@ -152,7 +154,11 @@ func (s *Server) makeProbes() {
 	if s.Config.Admin.PProf {
 		s.probes.ServeProfiles()
 	}
-	s.console = console.New(s.Now, s.Log, nil)
+	german, err := language.Parse(languages.German)
+	if err != nil { // a test compiles it
+		s.Log.Error("the console speaks English only", "error", err)
+	}
+	s.console = console.New(s.Now, s.Log, german)
 	s.probes.Handle(console.WordPressPath, s.console)
 	if s.Config.Admin.KeysPage {
 		s.probes.Mount(console.Path, s.console)

@@ -46,7 +46,7 @@ func (l Layout) Around(content g.Node) g.Node {
 }
 
 func (l Layout) head() g.Node {
-	title := Textf("%s – Bookside", l.Title)
+	title := Phrase(Phrases{l.Title, Name(" – Bookside")})
 	if l.Invalid {
 		title = Textf("Error: %s", title)
 	}

@@ -1,0 +1,24 @@
+package diagnose
+
+import (
+	"fmt"
+	"time"
+)
+
+// Sentence is a text for people with values in it. The console translates its format, in which %s and %d
+// stand for values. A value may be a sentence itself, or a Moment.
+type Sentence struct {
+	Format string
+	Values []any
+}
+
+// Say returns a sentence. Formats are constants where it is called, so that they can be collected.
+func Say(format string, values ...any) Sentence { return Sentence{format, values} }
+
+// String returns the sentence in English.
+func (s Sentence) String() string { return fmt.Sprintf(s.Format, s.Values...) }
+
+// Moment is an instant in a sentence, in UTC.
+type Moment struct{ time.Time }
+
+func (m Moment) String() string { return m.UTC().Format(time.DateTime) }
