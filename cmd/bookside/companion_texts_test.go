@@ -123,9 +123,9 @@ func textsOfServer(t *testing.T) (texts []string) {
 		}
 	}
 	for file, pattern := range map[string]string{
-		"adapter/availability/reason.go":      `(?m)^\t[A-Z]\w+: +"(.+)",$`,
-		"adapter/slots/bookable_service.go":   `(?m)^\tMissing\w+: +"(.+)",$`,
-		"handlers/console/view_free_times.go": `(?:{Text: |servicePlace\()"([^"]+)"`,
+		"adapter/availability/reason.go":       `(?m)^\t[A-Z]\w+: +"(.+)",$`,
+		"adapter/slots/bookable_service.go":    `(?m)^\tMissing\w+: +"(.+)",$`,
+		"handlers/console/freetimes/places.go": `(?:{Text: |servicePlace\(address, )"([^"]+)"`,
 	} {
 		found := regexp.MustCompile(pattern).FindAllSubmatch(readFile(t, "../../"+file), -1)
 		if len(found) < 4 {

@@ -99,10 +99,10 @@ func (p *freeTimesPage) facts() facts.FreeTimes {
 		Day: p.Day.String(), Service: p.Service, Agent: p.Agent, Location: p.Location, Problem: string(p.problem), Missing: explain.Message,
 		Services: facts.NamesOf(p.choices[domain.ServiceResource]), Agents: facts.NamesOf(p.choices[domain.AgentResource]), Locations: facts.NamesOf(p.choices[domain.LocationResource]),
 		Free: len(p.answer.Data.Free), All: len(p.answer.Data.Free) + len(explain.Unavailable),
-		Starts: []facts.Starts{}, Places: p.placeFacts(p.placesOfMissing(cmp.Or(explain.Missing, slots.MissingHours))),
+		Starts: []facts.Starts{}, Places: p.placeFacts(p.PlacesOfMissing(p.address, cmp.Or(explain.Missing, slots.MissingHours))),
 	}
 	for _, s := range p.grid {
-		starts := facts.Starts{Times: s.all, Reason: s.Reason, Message: s.Message, Extension: s.Extension, Places: p.placeFacts(p.places(s.start))}
+		starts := facts.Starts{Times: s.Times, Reason: s.Reason, Message: s.Message, Extension: s.Extension, Places: p.placeFacts(p.Places(p.address, s.Start))}
 		if b, known := p.bookings[s.Booking]; known {
 			booking := facts.BookingOf(p.site, b)
 			starts.Booking = &booking

@@ -13,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
+	"github.com/bookside/bookside/handlers/console/freetimes"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -111,11 +112,11 @@ func (p *agendaPage) columnChoice(to func(func(*agendaChoice)) string) g.Node {
 
 // freeTimesPath leads to the free times of the day, and of the agent whose week is shown.
 func (p *agendaPage) freeTimesPath() string {
-	q := freeTimesQuestion{Day: p.Day}
+	q := freetimes.Question{Day: p.Day}
 	if p.Week && p.Of == domain.AgentResource {
 		q.Agent = p.ID
 	}
-	return q.path()
+	return freeTimesOf(q)
 }
 
 // listPath leads to the list of the same days.

@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/freetimes"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -60,8 +61,8 @@ func (p *bookingPage) appointment() []page.Fact {
 	if day, ok := availability.ParseDay(string(p.StartDate)); ok {
 		agenda := agendaChoice{Day: day, Of: domain.AgentResource}
 		facts = append(facts, page.Fact{Name: "Agenda", Content: h.A(h.Href(agenda.path()), words.LongDay(day))})
-		moved := freeTimesQuestion{Day: day, Service: p.ServiceID(), Agent: p.Agent.ID, Location: p.LocationID(), Booking: p.ID}
-		facts = append(facts, page.Fact{Name: "Free times", Content: h.A(h.Href(moved.path()), page.Text("why another time is not free"))})
+		moved := freetimes.Question{Day: day, Service: p.ServiceID(), Agent: p.Agent.ID, Location: p.LocationID(), Booking: p.ID}
+		facts = append(facts, page.Fact{Name: "Free times", Content: h.A(h.Href(freeTimesOf(moved)), page.Text("why another time is not free"))})
 	}
 	facts = append(facts, page.Fact{Name: "Requests", Content: h.A(h.Href(requestsOf("record", "bookings/"+strconv.FormatInt(p.ID, 10))), page.Text("those that touched it"))})
 	if p.address != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/freetimes"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -39,9 +40,9 @@ func (p *freeTimesPage) form() g.Node {
 // navigation leads to the days around, to the agenda, and to the booking that is to be moved.
 func (p *freeTimesPage) navigation() g.Node {
 	on := func(day availability.Day) string {
-		other := p.freeTimesQuestion
+		other := p.Question
 		other.Day = day
-		return other.path()
+		return freeTimesOf(other)
 	}
 	return h.Div(h.Class("toolbar"),
 		h.Nav(h.Class("actions"), page.Label("Days"),
@@ -65,18 +66,18 @@ func (p *freeTimesPage) result() g.Node {
 	if missing := p.answer.Data.Explain.Missing; missing != "" {
 		return h.Div(h.Class("warning"),
 			h.P(page.Textf("Nothing can be booked on %s. %s", day, page.Text(p.answer.Data.Explain.Message))),
-			changedAt("Change it in wp-admin:", p.placesOfMissing(missing)),
+			changedAt("Change it in wp-admin:", p.PlacesOfMissing(p.address, missing)),
 		)
 	}
 	free := len(p.answer.Data.Free)
 	return g.Group{
 		h.P(h.Strong(page.Textf("%d of %d starts are free on %s.", free, free+len(p.answer.Data.Explain.Unavailable), day))),
 		page.Table([]page.Text{"Starts", "Why", "Cause", "Change it in wp-admin"}, g.Map(p.grid, p.row)),
-		changedAt("Starts that are not in the list are outside of the working hours, or between the starts that the service offers. Change that in wp-admin:", p.placesOfMissing(slots.MissingHours)),
+		changedAt("Starts that are not in the list are outside of the working hours, or between the starts that the service offers. Change that in wp-admin:", p.PlacesOfMissing(p.address, slots.MissingHours)),
 	}
 }
 
-func (p *freeTimesPage) row(s starts) g.Node {
+func (p *freeTimesPage) row(s freetimes.Starts) g.Node {
 	class := "start"
 	if s.Reason == availability.Free {
 		class = "start free"
@@ -86,15 +87,15 @@ func (p *freeTimesPage) row(s starts) g.Node {
 		message = page.Textf("%s (%s)", message, s.Extension)
 	}
 	return page.Row(
-		g.Map(s.all, func(at string) g.Node { return g.Group{h.Span(h.Class(class), g.Text(at)), g.Text(" ")} }),
+		g.Map(s.Times, func(at string) g.Node { return g.Group{h.Span(h.Class(class), g.Text(at)), g.Text(" ")} }),
 		page.Cell("Why", message),
-		page.Cell("Cause", p.cause(s.start)),
-		page.Cell("Change it in wp-admin", linkList(p.places(s.start))),
+		page.Cell("Cause", p.cause(s.Start)),
+		page.Cell("Change it in wp-admin", linkList(p.Places(p.address, s.Start))),
 	)
 }
 
 // cause leads to what is in the way.
-func (p *freeTimesPage) cause(s start) g.Node {
+func (p *freeTimesPage) cause(s freetimes.Start) g.Node {
 	if s.Booking != 0 {
 		text := page.Textf("booking %d", s.Booking)
 		b, known := p.bookings[s.Booking]
@@ -111,67 +112,6 @@ func (p *freeTimesPage) cause(s start) g.Node {
 	default:
 		return h.A(h.Href(p.agenda()), page.Text("agenda of the day"))
 	}
-}
-
-// places are the pages of wp-admin where a reason is changed.
-func (p *freeTimesPage) places(s start) []page.Link {
-	if p.address == "" {
-		return nil
-	}
-	switch s.Reason {
-	case availability.Booked, availability.Buffer:
-		if s.Booking == 0 {
-			return nil
-		}
-		return []page.Link{{Text: "the booking", Path: slots.BookingURL(p.address, s.Booking)}}
-	case availability.NoCapacity:
-		return []page.Link{p.servicePlace("seats and bookings a day of the service")}
-	case availability.Off:
-		return append(p.schedulePlaces(), page.Link{Text: "calendar", Path: slots.AdminURL(p.address, "calendars__view", 0)})
-	case availability.OwnEvent:
-		if p.Agent != 0 {
-			return []page.Link{{Text: "calendars of the agent", Path: slots.AdminURL(p.address, "agents__edit_form", p.Agent)}}
-		}
-		return []page.Link{{Text: "calendars", Path: slots.AdminURL(p.address, "integrations__external_calendars", 0)}}
-	case availability.AssetTaken:
-		return []page.Link{p.servicePlace("rooms and devices of the service")}
-	case availability.NotOffered:
-		return []page.Link{{Text: "plugins", Path: p.address + "/wp-admin/plugins.php"}}
-	case availability.OutsideWindow:
-		return []page.Link{p.servicePlace("earliest and latest booking of the service"), {Text: "general settings", Path: slots.AdminURL(p.address, "settings__general", 0)}}
-	default: // it is free, is past or is held for some minutes
-		return nil
-	}
-}
-
-// placesOfMissing are the pages of wp-admin where what is missing is set.
-func (p *freeTimesPage) placesOfMissing(missing slots.Missing) []page.Link {
-	if p.address == "" {
-		return nil
-	}
-	if missing == slots.MissingHours || missing == slots.MissingDayOff {
-		return p.schedulePlaces()
-	}
-	places := []page.Link{p.servicePlace("the service")}
-	if p.Agent != 0 {
-		places = append(places, page.Link{Text: "the agent", Path: slots.AdminURL(p.address, "agents__edit_form", p.Agent)})
-	}
-	if p.Location != 0 {
-		places = append(places, page.Link{Text: "the location", Path: slots.AdminURL(p.address, "locations__edit_form", p.Location)})
-	}
-	return places
-}
-
-func (p *freeTimesPage) servicePlace(text page.Text) page.Link {
-	return page.Link{Text: text, Path: slots.AdminURL(p.address, "services__edit_form", p.Service)}
-}
-
-// schedulePlaces are where hours and days off are set: those of the agent and of the service, otherwise those of the site.
-func (p *freeTimesPage) schedulePlaces() (places []page.Link) {
-	if p.Agent != 0 {
-		places = append(places, page.Link{Text: "schedule of the agent", Path: slots.AdminURL(p.address, "agents__edit_form", p.Agent)})
-	}
-	return append(places, p.servicePlace("schedule of the service"), page.Link{Text: "general schedule", Path: slots.AdminURL(p.address, "settings__work_periods", 0)})
 }
 
 // changedAt says where something is changed, if that is known.
