@@ -91,6 +91,7 @@ type agendaPage struct {
 	agendaChoice
 	today    availability.Day
 	all      []slots.Choice // agents or locations
+	labels   slots.Labels   // nil if no service has time off
 	grid     page.Grid
 	more     bool
 	readOnly bool // see Site
@@ -120,7 +121,7 @@ func (c *Console) showAgenda(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p.more = table.More
+	p.more, p.labels = table.More, c.labels(v, slices.ContainsFunc(off.Records, func(t timeoff.TimeOff) bool { return t.Service != 0 }))
 	for _, choice := range shown {
 		for day := from; day <= to; day++ {
 			p.grid.Columns = append(p.grid.Columns, p.column(site, choice, day, table, off.Records))

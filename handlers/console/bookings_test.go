@@ -17,7 +17,7 @@ var aDay = []string{
 		VALUES (7005, 'CODE7005', 1, 1, 1, 'cancelled', '2026-12-06', 700, '2026-12-06', 760, 0, 0, 3)`,
 	`INSERT INTO wp_bookside_holds (key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, total_attendees, expires_at, created_at)
 		VALUES (1, 1, 1, 1, '2026-12-06', '2026-12-06', 780, 840, 60, 0, 0, 1, '2026-12-31 00:00:00', '2026-11-20 00:00:00')`,
-	`INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, start_time, end_time, week_day, custom_date) VALUES (0, 0, 0, 0, 0, 1, '2026-12-07')`,
+	`INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, start_time, end_time, week_day, custom_date) VALUES (0, 0, 0, 0, 0, 1, '2026-12-07'), (0, 1, 0, 0, 0, 2, '2026-12-08')`,
 }
 
 // item returns the element of the agenda that leads to a booking, with its classes.
@@ -63,6 +63,7 @@ func TestAgenda(t *testing.T) {
 		t.Errorf("the rest after midnight: %s", item)
 	}
 	v.open("/console/bookings?day=2026-12-07").says(http.StatusOK, "Closed")
+	v.open("/console/bookings?day=2026-12-08").says(http.StatusOK, "Time off of Quick check")
 	week := v.open("/console/bookings?day=2026-12-06&view=week&id=1").says(http.StatusOK, "Week of Monday, 30 November 2026", "Mon 30 Nov", "Sun 6 Dec")
 	if item := week.item("7001"); !strings.Contains(item, "lane-1") {
 		t.Errorf("in a week: %s", item)

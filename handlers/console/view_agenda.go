@@ -142,10 +142,10 @@ func taken(text page.Phrase) func(page.Span) g.Node {
 // timeOff is the content of time off, which leads to its end.
 func (p *agendaPage) timeOff(t timeoff.TimeOff) func(page.Span) g.Node {
 	if p.readOnly {
-		return taken(words.TimeOff(t))
+		return taken(words.TimeOff(t, p.labels))
 	}
 	return func(hours page.Span) g.Node {
-		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), words.TimeOff(t))}
+		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), words.TimeOff(t, p.labels))}
 	}
 }
 

@@ -82,11 +82,11 @@ func StatusView(status string) g.Node {
 }
 
 // TimeOff says what time off is for, and why.
-func TimeOff(t timeoff.TimeOff) page.Phrase {
+func TimeOff(t timeoff.TimeOff, labels slots.Labels) page.Phrase {
 	text := page.Phrase(page.Text("Time off"))
 	switch {
 	case t.Service != 0:
-		text = page.Textf("Time off of service %d", t.Service)
+		text = page.Textf("Time off of %s", Concerned(availability.Scope{Service: t.Service}, labels))
 	case t.Agent == 0 && t.Location == 0:
 		text = page.Text("Closed")
 	}
