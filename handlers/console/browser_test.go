@@ -70,7 +70,7 @@ func (k *keyboard) arrives(title string) {
 	if wide := k.eval("document.documentElement.scrollWidth - window.innerWidth"); wide != "0" && !strings.HasPrefix(wide, "-") {
 		k.t.Errorf("%s: wider than the screen by %s", title, wide)
 	}
-	browser.Screenshot(k.page, k.t, k.label+" "+strings.NewReplacer("?", "", ": ", " ").Replace(title))
+	browser.Screenshot(k.page, k.t, k.label+" "+strings.NewReplacer("?", "", ": ", " ", "/", " ").Replace(title))
 }
 
 // quote returns text as a string literal of a script.
