@@ -31,7 +31,7 @@ var allowedImports = map[string][]string{
 	"handlers/console":           {"adapter/availability", "adapter/bookings", "adapter/customers", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "handlers/console/api", "handlers/console/charts", "handlers/console/facts", "handlers/console/freetimes", "handlers/console/overlaps", "handlers/console/page", "handlers/console/shared", "handlers/console/signature", "handlers/console/words", "handlers/documents", "handlers/middleware", "handlers/ratelimit", "wpdb"},
 	"handlers/console/api":       {"adapter/domain", "adapter/keys", "handlers/console/page"},
 	"handlers/console/charts":    {"adapter/daystats", "adapter/slots", "handlers/console/page"},
-	"handlers/console/facts":     {"adapter/availability", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/webhooks", "handlers/console/page"},
+	"handlers/console/facts":     {"adapter/availability", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/webhooks", "handlers/console/page"},
 	"handlers/console/freetimes": {"adapter/availability", "adapter/slots", "handlers/console/page"},
 	"handlers/console/overlaps":  {"adapter/slots", "handlers/console/page", "handlers/console/words"},
 	"handlers/console/page":      {"adapter/domain", "adapter/language"},

@@ -10,7 +10,6 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/events"
-	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -34,7 +33,10 @@ func (c *Console) listEvents(v *visit, status int, problem page.Text) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no events
 		return err
 	}
-	c.answer(v, status, page.Layout{Title: page.Text("Extensions"), Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem), facts.EventsOf(list))
+	if v.wordpress {
+		return v.sendExtensions(list)
+	}
+	c.show(v, status, page.Layout{Title: page.Text("Extensions"), Invalid: problem != ""}, eventsView(state, list, csrfToken(v.session), problem))
 	return nil
 }
 

@@ -36,8 +36,9 @@ func TestFailedEventsAreToldAgain(t *testing.T) {
 	v.post("/console/extensions/2/again", form).want(http.StatusNotFound)
 	v.post("/console/extensions/x/again", form).want(http.StatusNotFound)
 
+	database.Execute(t, `UPDATE wp_options SET option_value = 'a:2:{i:0;s:33:"latepoint-zoom/latepoint-zoom.php";i:1;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	c := k.fromWordPress(database)
-	c.ask(http.MethodGet, "/wordpress/extensions", nil).contains(http.StatusOK, `"event":"order_updated","record_id":15,"state":"failed"`, `"repeatable":true`)
+	c.ask(http.MethodGet, "/wordpress/extensions", nil).contains(http.StatusOK, `{"extensions":[{"title":"Zoom","parts":[{"subject":"pages","kind":"takes_no_part"}`, `"event":"order_updated","record_id":15,"state":"failed"`, `"repeatable":true`)
 	if got := c.ask(http.MethodPost, "/wordpress/extensions/4/again", url.Values{}).contains(http.StatusOK, `"state":"waiting"`); strings.Contains(string(got.body), `"repeatable":true`) {
 		t.Errorf("%s", got.body)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/facts"
@@ -36,6 +37,20 @@ func (l keyList) facts() facts.List[facts.Key] {
 		list = append(list, key)
 	}
 	return facts.List[facts.Key]{"keys": list}
+}
+
+// sendExtensions answers with the extensions of the site, and with the events that they were told about.
+func (v *visit) sendExtensions(told []events.Stored) error {
+	site, err := v.Platform.Session(v.ctx())
+	if err != nil {
+		return err
+	}
+	active, err := site.Extensions(v.ctx())
+	if err != nil {
+		return err
+	}
+	v.send(http.StatusOK, facts.ExtensionsOf(active, told))
+	return nil
 }
 
 // listedOverlaps is how many pairs WordPress lists.

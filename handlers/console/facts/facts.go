@@ -8,6 +8,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
@@ -218,13 +219,38 @@ type Event struct {
 	Repeatable bool             `json:"repeatable"`
 }
 
-// EventsOf returns events as a list.
-func EventsOf(all []events.Stored) List[Event] {
-	list := []Event{}
-	for _, e := range all {
-		list = append(list, Event{e.ID, e.Name, e.RecordID, e.State, e.Failure, e.CreatedAt, e.FinishedAt, e.Repeatable()})
+// Extension is an active extension of the site.
+type Extension struct {
+	Title string          `json:"title"`
+	Parts []ExtensionPart `json:"parts"` // those that are not honoured come first
+}
+
+// ExtensionPart is a part of an extension, and how the API treats it.
+type ExtensionPart struct {
+	Subject extensions.Subject `json:"subject"`
+	Kind    extensions.Kind    `json:"kind"`
+}
+
+// Extensions are the extensions of the site, and the events that they were told about.
+type Extensions struct {
+	Extensions []Extension `json:"extensions"`
+	Events     []Event     `json:"events"`
+}
+
+// ExtensionsOf returns extensions and events.
+func ExtensionsOf(active []extensions.Active, told []events.Stored) Extensions {
+	list := Extensions{[]Extension{}, []Event{}}
+	for _, a := range active {
+		extension := Extension{Title: a.Title}
+		for _, part := range a.Parts {
+			extension.Parts = append(extension.Parts, ExtensionPart{part.Subject, part.Kind})
+		}
+		list.Extensions = append(list.Extensions, extension)
 	}
-	return List[Event]{"events": list}
+	for _, e := range told {
+		list.Events = append(list.Events, Event{e.ID, e.Name, e.RecordID, e.State, e.Failure, e.CreatedAt, e.FinishedAt, e.Repeatable()})
+	}
+	return list
 }
 
 // PermissionRow is a row of the table of permissions.

@@ -24,6 +24,10 @@ function show_extensions(): void
             return;
         }
     }
+    if (isset($answer['extensions'])) { // older servers only say what extensions were told
+        show_extension_list($answer['extensions']);
+    }
+    echo '<h2>' . esc_html__('What they were told', 'bookside') . '</h2>';
     echo '<p>' . esc_html__('What other plugins, such as calendars and Zoom, were told about bookings made by the API.', 'bookside') . '</p>';
     $states = ['waiting' => __('waiting', 'bookside'), 'started' => __('being told', 'bookside'), 'done' => __('done', 'bookside'), 'failed' => __('failed', 'bookside')];
     $classes = ['done' => 'active', 'failed' => 'revoked'];
@@ -51,4 +55,41 @@ function show_again_form(array $event): void
     begin_form('again');
     hidden_field('event', (string) $event['id']);
     submit_row(__('Send again', 'bookside'), 'button-primary', 'extensions');
+}
+
+/** Shows what is added to LatePoint, and how the API treats it. */
+function show_extension_list(array $extensions): void
+{
+    $rows = [];
+    foreach ($extensions as $extension) {
+        $rows[] = ['extension' => '<strong>' . esc_html($extension['title']) . '</strong>', 'treatment' => extension_treatment($extension['parts'])];
+    }
+    $columns = ['extension' => __('Extension', 'bookside'), 'treatment' => __('What the API does with it', 'bookside')];
+    show_table(__('Extensions', 'bookside'), $columns, $rows, __('Nothing is added to LatePoint.', 'bookside'));
+    if ($rows) {
+        echo '<p class="description">' . esc_html__('"bookside extensions" on the server says in a sentence what each part means.', 'bookside') . '</p>';
+    }
+}
+
+/** Returns the subjects of the parts of an extension by how the API treats them, escaped. */
+function extension_treatment(array $parts): string
+{
+    $kinds = [
+        'understood' => __('as on the site', 'bookside'), 'asked' => __('WordPress is asked', 'bookside'), 'run_afterwards' => __('WordPress does it right after', 'bookside'),
+        'takes_no_part' => __('takes no part', 'bookside'), 'not_honoured' => __('not honoured', 'bookside'),
+    ];
+    $subjects = [
+        'times' => __('times', 'bookside'), 'prices' => __('prices', 'bookside'), 'acceptance' => __('whether a booking is accepted', 'bookside'), 'records' => __('what is stored', 'bookside'),
+        'messages' => __('messages', 'bookside'), 'reactions' => __('what happens afterwards', 'bookside'), 'pages' => __('pages of the site', 'bookside'),
+    ];
+    $treated = [];
+    foreach ($parts as $part) {
+        $treated[$part['kind']][$part['subject']] = $subjects[$part['subject']] ?? $part['subject'];
+    }
+    $lines = [];
+    foreach ($treated as $kind => $about) {
+        $class = ['not_honoured' => 'revoked', 'takes_no_part' => 'expired'][$kind] ?? 'active';
+        $lines[] = state_text($class, $kinds[$kind] ?? $kind) . ': ' . esc_html(implode(', ', $about));
+    }
+    return implode('<br>', $lines);
 }
