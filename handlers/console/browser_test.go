@@ -10,6 +10,7 @@ import (
 
 	cdp "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -346,12 +347,20 @@ func TestEveryPageLooks(t *testing.T) {
 			}
 		}
 	}
-	k.label = "page narrow"
+	// The widest table, where it has just become one; German words are longer.
 	k.scheme("light")
-	if err := chromedp.Do(window, chromedp.EmulateViewport(1130, 900), chromedp.Navigate(server.admin.URL+"/console/keys")); err != nil {
-		t.Fatal(err)
+	for language, title := range map[string]string{"en": "API keys", "de": "API-Schlüssel"} {
+		k.label = "page narrow " + language
+		if _, err := chromedp.Call(window, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range []int64{1160, 1280, 1440} {
+			if err := chromedp.Do(window, chromedp.EmulateViewport(width, 900), chromedp.Navigate(server.admin.URL+"/console/keys")); err != nil {
+				t.Fatal(err)
+			}
+			k.arrives(title)
+		}
 	}
-	k.arrives("API keys") // the widest table, where it has just become one
 	for _, fault := range traffic.Faults(server.admin.URL) {
 		if !strings.Contains(fault, "404") { // of the key that does not exist
 			t.Error(fault)
