@@ -112,6 +112,9 @@ var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Bookings, "order_item_id"), []use{
 		lookup("GET /bookings?price_min=…, lists of limited keys, DELETE /customers/{id}", "order_item_id", "id"),
 	}},
+	{wpdb.OwnIndex(wpdb.Bookings, "booking_code"), []use{
+		lookup("the console's search for a code", "booking_code", "id"),
+	}},
 	{wpdb.OwnIndex(wpdb.OrderItems, "total"), []use{
 		lookup("GET /bookings?price_min=…", "total", "id"),
 	}},

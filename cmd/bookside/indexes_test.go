@@ -483,7 +483,8 @@ func TestRequestsUseIndexes(t *testing.T) {
 	for name, r := range listIndexes(t, env) {
 		execute(t, db.SQL, "ANALYZE TABLE "+r.Table)
 		const onSlowLists = "customers.first_name_last_name" // see TestBookingsByNameOnLargeSites
-		if index := strings.TrimPrefix(r.Table, "wp_latepoint_") + "." + strings.Join(r.Columns, "_"); requests[index] == nil && index != onSlowLists {
+		const onTheConsole = "bookings.booking_code"         // an equal comparison, see TestSearch
+		if index := strings.TrimPrefix(r.Table, "wp_latepoint_") + "." + strings.Join(r.Columns, "_"); requests[index] == nil && index != onSlowLists && index != onTheConsole {
 			t.Errorf("no request for %s", name)
 		}
 	}

@@ -47,7 +47,7 @@ func (c *Console) search(v *visit) error {
 }
 
 func (f *searchResults) load(v *visit) error {
-	if err := f.loadByID(v); err != nil {
+	if err := f.loadExact(v); err != nil {
 		return err
 	}
 	if len(f.bookings) == 0 && len(f.customers) == 0 {
@@ -83,14 +83,16 @@ func (f *searchResults) loadByText(v *visit) error {
 	return err
 }
 
-// loadByID loads the booking and the customer that the text names by an id.
-func (f *searchResults) loadByID(v *visit) error {
-	id, _ := strconv.ParseInt(f.text, 10, 64) // 0 if it is none
-	if id <= 0 {
-		return nil
+// loadExact loads the booking and the customer that the text names by an id, or the bookings with it as their code.
+func (f *searchResults) loadExact(v *visit) error {
+	id, err := strconv.ParseInt(f.text, 10, 64)
+	ids := []int64{id}
+	if named := err == nil && id > 0; !named {
+		if ids, err = records.BookingsWithCode(v.ctx(), f.site, f.text, foundPerKind); err != nil {
+			return err
+		}
 	}
-	var err error
-	if f.bookings, err = records.LoadBookings(v.ctx(), f.site, []int64{id}, false); err != nil {
+	if f.bookings, err = records.LoadBookings(v.ctx(), f.site, ids, false); err != nil || id <= 0 {
 		return err
 	}
 	customer, err := records.LoadStoredCustomer(v.ctx(), f.site, id)
