@@ -18,6 +18,11 @@ var plainValue = regexp.MustCompile(`^[A-Za-z0-9_,:.+ -]{0,60}$`)
 // Query returns a query for people, with the values of parameters masked unless plain allows their names
 // and they look like an id, a date or a word.
 func Query(raw string, plain func(name string) bool) string {
+	return maskedQuery(raw, func(name, value string) bool { return plain(name) && plainValue.MatchString(value) })
+}
+
+// maskedQuery masks the values that are not plain.
+func maskedQuery(raw string, plain func(name, value string) bool) string {
 	raw = raw[:min(len(raw), maxRaw)]
 	var shown strings.Builder
 	for i, pair := range strings.SplitN(raw, "&", maxParameters+1) {
@@ -35,7 +40,7 @@ func Query(raw string, plain func(name string) bool) string {
 			continue
 		}
 		shown.WriteByte('=')
-		if !plain(name) || !plainValue.MatchString(value) {
+		if !plain(name, value) {
 			value = Text(value)
 		}
 		shown.WriteString(value)

@@ -47,7 +47,12 @@ func TestBodiesAreMasked(t *testing.T) {
 		`{"customer_id":{"name":"Rita"}}`:       `{"customer_id":{"name":"***"}}`,
 		"service_id=1&customer[email]=r%40e.io": "service_id=1&customer[email]=***",
 		"Rita":                                  "***",
-		`{"service_id":1`:                       "***",
+		`{"custom_fields":{"birth_date":"1990-01-01","national_id":12,"status":"divorced","deep":{"spouse_id":7}},"meta":[{"x_id":5}]}`: `{"custom_fields":{"birth_date":"***","national_id":"***","status":"***","deep":{"spouse_id":"***"}},"meta":[{"x_id":"***"}]}`,
+		`{"agent_id":"Rita Neumann","customer_id":"+49 30 123456","status":"Rita","payment_status":"not_paid"}`:                         `{"agent_id":"***","customer_id":"***","status":"***","payment_status":"not_paid"}`,
+		"status=Rita+Neumann&birth_date=1990-01-01&custom_fields[x_id]=7":                                                               "status=***&birth_date=1990-01-01&custom_fields[x_id]=***",
+		"--b\r\nContent-Disposition: form-data; name=\"notes\"\r\n\r\na&Rita=b&Neumann\r\n--b--":                                        "***",
+		`{"notes":"x&Rita&Neumann=1"`:                    "***",
+		`{"service_id":1`:                                "***",
 		`{"notes":"` + strings.Repeat("x", 17000) + `"}`: "…",
 	} {
 		if got := masks.Body([]byte(sent)); got != want {
