@@ -10,7 +10,7 @@ import (
 )
 
 // TestFailedEventsAreToldAgain: the page and WordPress show the events sent to extensions, and can send
-// them again.
+// them again, also while LatePoint is inactive.
 func TestFailedEventsAreToldAgain(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
@@ -43,4 +43,8 @@ func TestFailedEventsAreToldAgain(t *testing.T) {
 		t.Errorf("%s", got.body)
 	}
 	c.ask(http.MethodPost, "/wordpress/extensions/4/again", url.Values{}).contains(http.StatusNotFound, "There is no such failed event")
+
+	database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'", columns+"(5, 'order_updated', 16, 'failed', 3, '', '2026-11-20', '2026-11-20', '2026-11-20')")
+	c.ask(http.MethodGet, "/wordpress/extensions", nil).contains(http.StatusOK, `{"extensions":null,"events":[{"id":5,`)
+	c.ask(http.MethodPost, "/wordpress/extensions/5/again", url.Values{}).contains(http.StatusOK, `{"id":5,"event":"order_updated","record_id":16,"state":"waiting"`)
 }

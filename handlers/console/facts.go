@@ -9,7 +9,9 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
@@ -39,17 +41,22 @@ func (l keyList) facts() facts.List[facts.Key] {
 	return facts.List[facts.Key]{"keys": list}
 }
 
-// sendExtensions answers with the extensions of the site, and with the events that they were told about.
+// sendExtensions answers with the extensions of the site, unless LatePoint is inactive, and with the events that they were
+// told about.
 func (v *visit) sendExtensions(told []events.Stored) error {
+	var active []extensions.Active
 	site, err := v.Platform.Session(v.ctx())
-	if err != nil {
+	if err == nil {
+		active, err = site.Extensions(v.ctx())
+	}
+	list := facts.Extensions{Events: facts.EventsOf(told)}
+	switch {
+	case err == nil:
+		list.Extensions = facts.ExtensionsOf(active)
+	case !session.IsUnavailable(err):
 		return err
 	}
-	active, err := site.Extensions(v.ctx())
-	if err != nil {
-		return err
-	}
-	v.send(http.StatusOK, facts.ExtensionsOf(active, told))
+	v.send(http.StatusOK, list)
 	return nil
 }
 
@@ -87,9 +94,12 @@ func (c *Console) listOverlaps(v *visit) error {
 	return nil
 }
 
-// midnight is when today began on the site.
+// midnight is when today began on the site, or in UTC while LatePoint is inactive.
 func (v *visit) midnight() (time.Time, error) {
 	site, err := v.Platform.Session(v.ctx())
+	if session.IsUnavailable(err) {
+		return v.Platform.Now().UTC().Truncate(24 * time.Hour), nil
+	}
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -94,6 +94,11 @@ func wantRequestsInWordPress(k *consoleServer, database *fixtures.Database) {
 	}
 	c.ask(http.MethodGet, "/wordpress/requests/1", nil).contains(http.StatusOK, `"query":"page=x\u0026search=***\u0026whom=***","body":"","fields":{"page":"Must be an integer`, `"ignored":["whom"]`)
 	c.ask(http.MethodGet, "/wordpress/requests/99", nil).contains(http.StatusNotFound, "There is no such request")
+	database.Execute(k.t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	// Without the zone of the site, the day begins in UTC.
+	if got := string(c.ask(http.MethodGet, "/wordpress/requests", nil).contains(http.StatusOK, `"id":50,`).body); strings.Contains(got, `"id":62,`) {
+		k.t.Errorf("%s", got)
+	}
 }
 
 // TestRequestsAreOff: the page says so, and works without the table.

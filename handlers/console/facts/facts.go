@@ -233,22 +233,28 @@ type ExtensionPart struct {
 
 // Extensions are the extensions of the site, and the events that they were told about.
 type Extensions struct {
-	Extensions []Extension `json:"extensions"`
+	Extensions []Extension `json:"extensions"` // null while LatePoint is inactive
 	Events     []Event     `json:"events"`
 }
 
-// ExtensionsOf returns extensions and events.
-func ExtensionsOf(active []extensions.Active, told []events.Stored) Extensions {
-	list := Extensions{[]Extension{}, []Event{}}
+// ExtensionsOf returns extensions.
+func ExtensionsOf(active []extensions.Active) []Extension {
+	list := []Extension{}
 	for _, a := range active {
 		extension := Extension{Title: a.Title}
 		for _, part := range a.Parts {
 			extension.Parts = append(extension.Parts, ExtensionPart{part.Subject, part.Kind})
 		}
-		list.Extensions = append(list.Extensions, extension)
+		list = append(list, extension)
 	}
+	return list
+}
+
+// EventsOf returns events that extensions were told about.
+func EventsOf(told []events.Stored) []Event {
+	list := []Event{}
 	for _, e := range told {
-		list.Events = append(list.Events, Event{e.ID, e.Name, e.RecordID, e.State, e.Failure, e.CreatedAt, e.FinishedAt, e.Repeatable()})
+		list = append(list, Event{e.ID, e.Name, e.RecordID, e.State, e.Failure, e.CreatedAt, e.FinishedAt, e.Repeatable()})
 	}
 	return list
 }

@@ -24,7 +24,7 @@ function show_extensions(): void
             return;
         }
     }
-    if (isset($answer['extensions'])) { // older servers only say what extensions were told
+    if (isset($answer['extensions'])) { // older servers, and those without LatePoint, only say what extensions were told
         show_extension_list($answer['extensions']);
     }
     echo '<h2>' . esc_html__('What they were told', 'bookside') . '</h2>';
