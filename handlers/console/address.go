@@ -19,7 +19,7 @@ func (c *Console) addresses(v *visit) apiAddresses {
 	if !v.Proxied {
 		return found
 	}
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err == nil {
 		var home string
 		home, err = slots.Home(v.ctx(), site)

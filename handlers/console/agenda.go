@@ -98,7 +98,7 @@ type agendaPage struct {
 }
 
 func (c *Console) showAgenda(v *visit) error {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (c *Console) showBooking(v *visit) error {
 
 // loadBooking loads the booking of the path. If there is none, it says so and found is false.
 func (c *Console) loadBooking(v *visit) (p bookingPage, found bool, err error) {
-	if p.site, err = v.Platform.Session(v.ctx()); err != nil {
+	if p.site, err = v.site(); err != nil {
 		return p, false, err
 	}
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)

@@ -44,7 +44,7 @@ type bookingList struct {
 var bookingParameters = []string{"when", "q", "status", "agent", "service", "location", "customer", "from", "to"}
 
 func (c *Console) listBookings(v *visit) error {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err != nil {
 		return err
 	}

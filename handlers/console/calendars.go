@@ -150,7 +150,7 @@ func (c *Console) createCalendar(v *visit) error {
 
 // calendarName returns the name of an agent or a location in a form that a calendar's name may have.
 func (c *Console) calendarName(v *visit, resource domain.Resource, id int64) (string, error) {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err != nil {
 		return "", err
 	}

@@ -139,17 +139,27 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // visit is a request to the page while the database is open.
 type visit struct {
 	*Site
-	w       http.ResponseWriter
-	r       *http.Request
-	session string // "" before the login
-	person  string // who issued the login token, uses WordPress, or logged in at the proxy; "" if unknown
-	proxied string // whom the proxy names; "" for nobody
+	w         http.ResponseWriter
+	r         *http.Request
+	session   string           // "" before the login
+	person    string           // who issued the login token, uses WordPress, or logged in at the proxy; "" if unknown
+	proxied   string           // whom the proxy names; "" for nobody
+	opened    *session.Session // see site
+	openError error
 	// wordpress marks requests from the companion, for the pages of wp-admin.
 	wordpress  bool
 	signAnswer signature.Signer // nil for answers that are not signed
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
+
+// site opens the site, once in a visit.
+func (v *visit) site() (*session.Session, error) {
+	if v.opened == nil && v.openError == nil {
+		v.opened, v.openError = v.Platform.Session(v.ctx())
+	}
+	return v.opened, v.openError
+}
 
 // withDatabase serves requests once the database is open.
 func (c *Console) withDatabase(serve func(*visit) error) http.Handler {

@@ -59,7 +59,7 @@ func parseForm[S, N any](c *Console, v *visit, f, stored *page.Form, attributes 
 
 // numbers converts a list of ids or names of agents, services or locations to ids.
 func (c *Console) numbers(v *visit, resource domain.Resource, text string) (string, error) {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err == nil {
 		text, err = slots.Numbers(v.ctx(), site, resource, text)
 	}

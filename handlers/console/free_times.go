@@ -33,7 +33,7 @@ type freeTimesPage struct {
 }
 
 func (c *Console) showFreeTimes(v *visit) error {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err != nil {
 		return err
 	}

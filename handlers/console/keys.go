@@ -54,7 +54,7 @@ func (c *Console) labels(v *visit, needed bool) slots.Labels {
 	if !needed {
 		return nil
 	}
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	var labels slots.Labels
 	if err == nil {
 		labels, err = slots.LoadLabels(v.ctx(), site)

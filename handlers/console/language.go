@@ -26,7 +26,7 @@ func (v *visit) zone() *time.Location {
 	if v.session == "" {
 		return nil
 	}
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err != nil {
 		return nil
 	}

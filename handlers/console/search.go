@@ -32,7 +32,7 @@ type searchResults struct {
 }
 
 func (c *Console) search(v *visit) error {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (c *Console) listTimeOff(v *visit) error {
 
 // named returns a session, and the names of the site's agents, services and locations.
 func (v *visit) named() (*session.Session, slots.Labels, error) {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,7 +154,7 @@ func (f *timeOffForm) rehearsed(v *visit, answer *api.Answer) error {
 		return err
 	}
 	f.possible, f.warnings = &off.Data, answer.Warnings
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err == nil && len(off.BookingIDs) > 0 {
 		f.bookings, err = records.LoadBookings(v.ctx(), site, off.BookingIDs, false)
 	}

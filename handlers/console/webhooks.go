@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"net/http"
@@ -54,7 +53,11 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		return v.Platform.Webhooks.Rotate(v.ctx(), id, secretOverlap)
 	},
 	"replay-since": func(v *visit, id int64) (string, bool, error) {
-		since, err := time.ParseInLocation(inputTime, v.r.PostForm.Get("since"), cmp.Or(v.zone(), time.UTC))
+		site, err := v.site()
+		if err != nil {
+			return "", false, err
+		}
+		since, err := time.ParseInLocation(inputTime, v.r.PostForm.Get("since"), site.Zone.Location)
 		if err != nil {
 			return "", false, errSince
 		}
