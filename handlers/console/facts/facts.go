@@ -1,5 +1,5 @@
 // Package facts has the contents of the console's pages for WordPress, which shows them in its own style and in the site's
-// language. Times are UTC, as 2026-11-22 09:30:00; "" is none. It imports the adapter's packages whose records it describes,
+// language. Instants are UTC, as 2026-11-22 09:30:00, and "" is none; days and times of day are those of the site. It imports the adapter's packages whose records it describes,
 // and the forms of handlers/console/page.
 package facts
 
