@@ -240,11 +240,12 @@ func testSecretOfPHP(t *testing.T, w *fixtures.WordPress) {
 // testPagesOfPHP: WordPress shows requests and free times in the site's language, escaped, and why it cannot.
 func testPagesOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) {
 	t.Helper()
-	execute(t, db.SQL, `INSERT INTO wp_bookside_requests (id, at, request_id, key_id, user_id, from_console, method, route, record_id, tool, status, code, took_us, statements, query, fields, ignored, refused, body) VALUES
-		(9001, UTC_TIMESTAMP(3), 'till-1', 0, 0, 0, 'GET', '/bookings/:id', 7, 'find <i>', 404, 'not_found', 12345, 1, 'a=<b>', '{"a":"Must be <b>"}', 'c <i>', 0, '{"b":"<u>"}'),
-		(9002, UTC_TIMESTAMP(3), 'x', 0, 999, 0, 'GET', 'none', 0, '', 404, '', 100, 1, '', '', '', 0, NULL),
-		(9003, UTC_TIMESTAMP(3), 'y', 0, 0, 0, 'GET', '/bookings', 0, '', 401, '', 100, 1, '', '', '', 1200, NULL),
-		(9004, '2026-01-01 00:00:00', 'z', 0, 0, 0, 'GET', '/coupons', 0, '', 200, '', 100, 1, '', '', '', 0, NULL)`)
+	execute(t, db.SQL, `INSERT INTO wp_bookside_requests (id, at, request_id, key_id, user_id, from_console, method, route, record_id, tool, status, code, took_us, statements, query, fields, ignored, refused, body, dry_run) VALUES
+		(9001, UTC_TIMESTAMP(3), 'till-1', 0, 0, 0, 'GET', '/bookings/:id', 7, 'find <i>', 404, 'not_found', 12345, 1, 'a=<b>', '{"a":"Must be <b>"}', 'c <i>', 0, '{"b":"<u>"}', 0),
+		(9002, UTC_TIMESTAMP(3), 'x', 0, 999, 0, 'GET', 'none', 0, '', 404, '', 100, 1, '', '', '', 0, NULL, 0),
+		(9003, UTC_TIMESTAMP(3), 'y', 0, 0, 0, 'GET', '/bookings', 0, '', 401, '', 100, 1, '', '', '', 1200, NULL, 0),
+		(9004, '2026-01-01 00:00:00', 'z', 0, 0, 0, 'GET', '/coupons', 0, '', 200, '', 100, 1, '', '', '', 0, NULL, 0),
+		(9005, UTC_TIMESTAMP(3), 'w', 0, 0, 1, 'POST', '/bookings', 0, '', 200, '', 100, 1, '', '', '', 0, NULL, 1)`)
 	execute(t, db.SQL, `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
 			VALUES (7901, 1, 1, 1, 'approved', '2027-06-01', 600, '2027-06-01', 660, 0, 0, 1)`)
 	const parts = `foreach (['page', 'parts', 'actions', 'requests', 'times', 'extensions'] as $part) { require_once WP_PLUGIN_DIR . "/bookside/admin/$part.php"; }
@@ -253,7 +254,7 @@ func testPagesOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) 
 	german := w.Run(t, `$wp_filter = ['locale' => [10 => [['function' => fn() => 'de_DE', 'accepted_args' => 0]]]];`, parts+`$show('show_requests'); $show('show_requests', ['request' => '9001']);
 		$show('show_times', ['service' => '1', 'agent' => '1', 'location' => '1', 'day' => '2027-06-01']); $show('show_times', ['service' => '1', 'day' => '2027-06-06']);`)
 	wantTexts(t, german, "GET /bookings/7 find &lt;i&gt;", "Alle Anfragen an die API seit Mitternacht", "Benutzer 999", "GET, keine Route", "1,200 Anfragen ohne gültigen Schlüssel", "12.3 ms", "<code>till-1</code>",
-		"<code>a=&lt;b&gt;</code>", "Must be &lt;b&gt;", "c &lt;i&gt;", "{&quot;b&quot;:&quot;&lt;u&gt;&quot;}", "Startzeiten sind frei am Tuesday", "Eine andere Buchung überschneidet sich.", "route_name=bookings__index&#038;filter%5Bid%5D=7901", "die Buchung",
+		"<code>a=&lt;b&gt;</code>", "Must be &lt;b&gt;", "200</span><br>Probelauf", "c &lt;i&gt;", "{&quot;b&quot;:&quot;&lt;u&gt;&quot;}", "Startzeiten sind frei am Tuesday", "Eine andere Buchung überschneidet sich.", "route_name=bookings__index&#038;filter%5Bid%5D=7901", "die Buchung",
 		"Arbeitszeiten der Fachkraft", "An diesem Tag arbeitet niemand.")
 	if strings.Contains(german, "/coupons") {
 		t.Errorf("a request of another day: %s", german)

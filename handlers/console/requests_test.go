@@ -67,6 +67,7 @@ func wantRequestsInWordPress(k *consoleServer, database *fixtures.Database) {
 		database.Execute(k.t, "INSERT INTO wp_bookside_requests (id, at, user_id, request_id, key_id, from_console, method, route, record_id, tool, status, code, took_us, statements, query, fields, ignored, refused) "+
 			"VALUES ("+id+", '2026-11-20 "+arrived+", 'x', 0, 0, 'GET', '/agents', 0, '', 200, '', 100, 1, '', '', '', 0)")
 	}
+	database.Execute(k.t, "UPDATE wp_bookside_requests SET dry_run = 1 WHERE id = 50")
 	c := k.fromWordPress(database)
 	var listed struct {
 		Requests []struct{ ID int64 }
@@ -79,6 +80,9 @@ func wantRequestsInWordPress(k *consoleServer, database *fixtures.Database) {
 		`"caller":"none"`, `"refused":3`, `"caller":"user","key_id":0,"key":"","user_id":7`, `"caller":"visitor"`, `"off":false,"dropped":0`).body
 	if err := json.Unmarshal(body, &listed); err != nil {
 		k.t.Fatal(err)
+	}
+	if got := strings.Count(string(body), `"dry_run":true`); got != 1 {
+		k.t.Errorf("%d dry runs in %s", got, body)
 	}
 	var ids []int64
 	for _, r := range listed.Requests {

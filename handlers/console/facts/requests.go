@@ -28,6 +28,7 @@ type Request struct {
 	Fields    map[string]string `json:"fields"`  // why fields were refused
 	Ignored   []string          `json:"ignored"` // parameters that nothing reads
 	Refused   int64             `json:"refused"` // requests without a valid key that it stands for
+	DryRun    bool              `json:"dry_run,omitempty"`
 }
 
 // RequestOf returns a request, with the names of keys.
@@ -35,7 +36,7 @@ func RequestOf(e requestlog.Entry, names map[int64]string) Request {
 	return Request{
 		ID: e.ID, At: domain.Timestamp(e.At.Format(time.DateTime)), RequestID: e.RequestID, Caller: e.Caller(), KeyID: e.KeyID, Key: names[e.KeyID], UserID: e.UserID,
 		Method: e.Method, Path: e.Path(), Route: e.Route, Tool: e.Tool, Status: e.Status, Code: e.Code, TookMS: float64(e.Took.Microseconds()) / 1000,
-		Query: e.Query, Body: e.Body, Fields: e.Fields, Ignored: e.Ignored, Refused: e.Refused,
+		Query: e.Query, Body: e.Body, Fields: e.Fields, Ignored: e.Ignored, Refused: e.Refused, DryRun: e.DryRun,
 	}
 }
 

@@ -112,10 +112,13 @@ function request_caller(array $request): string
     }
 }
 
-/** Returns the status of a response with the code of its error, escaped. */
+/** Returns the status of a response with the code of its error, and whether the request was a dry run, escaped. */
 function request_status(array $request): string
 {
     $text = state_text($request['status'] >= 400 ? 'revoked' : 'active', (string) $request['status']);
+    if ($request['dry_run'] ?? false) {
+        $text .= '<br>' . esc_html__('dry run', 'bookside');
+    }
     return $request['code'] === '' ? $text : $text . '<br><code>' . esc_html($request['code']) . '</code>';
 }
 
