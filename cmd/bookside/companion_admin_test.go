@@ -241,7 +241,7 @@ func testSecretOfPHP(t *testing.T, w *fixtures.WordPress) {
 func testPagesOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) {
 	t.Helper()
 	execute(t, db.SQL, `INSERT INTO wp_bookside_requests (id, at, request_id, key_id, user_id, from_console, method, route, record_id, tool, status, code, took_us, statements, query, fields, ignored, refused, body, dry_run) VALUES
-		(9001, UTC_TIMESTAMP(3), 'till-1', 0, 0, 0, 'GET', '/bookings/:id', 7, 'find <i>', 404, 'not_found', 12345, 1, 'a=<b>', '{"a":"Must be <b>"}', 'c <i>', 0, '{"b":"<u>"}', 0),
+		(9001, UTC_TIMESTAMP(3), 'till-1', 0, 0, 0, 'GET', '/bookings/:id', 7, 'find <i>', 404, 'not_found', 12345, 1, 'a=<b>', '{"a":"Must be <b>","customer_id":"Customer not found"}', 'c <i>', 0, '{"b":"<u>"}', 0),
 		(9002, UTC_TIMESTAMP(3), 'x', 0, 999, 0, 'GET', 'none', 0, '', 404, '', 100, 1, '', '', '', 0, NULL, 0),
 		(9003, UTC_TIMESTAMP(3), 'y', 0, 0, 0, 'GET', '/bookings', 0, '', 401, '', 100, 1, '', '', '', 1200, NULL, 0),
 		(9004, '2026-01-01 00:00:00', 'z', 0, 0, 0, 'GET', '/coupons', 0, '', 200, '', 100, 1, '', '', '', 0, NULL, 0),
@@ -254,7 +254,7 @@ func testPagesOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) 
 	german := w.Run(t, `$wp_filter = ['locale' => [10 => [['function' => fn() => 'de_DE', 'accepted_args' => 0]]]];`, parts+`$show('show_requests'); $show('show_requests', ['request' => '9001']);
 		$show('show_times', ['service' => '1', 'agent' => '1', 'location' => '1', 'day' => '2027-06-01']); $show('show_times', ['service' => '1', 'day' => '2027-06-06']);`)
 	wantTexts(t, german, "GET /bookings/7 find &lt;i&gt;", "Alle Anfragen an die API seit Mitternacht", "Benutzer 999", "GET, keine Route", "1,200 Anfragen ohne gültigen Schlüssel", "12.3 ms", "<code>till-1</code>",
-		"<code>a=&lt;b&gt;</code>", "Must be &lt;b&gt;", "200</span><br>Probelauf", "c &lt;i&gt;", "{&quot;b&quot;:&quot;&lt;u&gt;&quot;}", "Startzeiten sind frei am Tuesday", "Eine andere Buchung überschneidet sich.", "route_name=bookings__index&#038;filter%5Bid%5D=7901", "die Buchung",
+		"<code>a=&lt;b&gt;</code>", "Must be &lt;b&gt;.", "Den Kunden gibt es nicht.", "200</span><br>Probelauf", "c &lt;i&gt;", "{&quot;b&quot;:&quot;&lt;u&gt;&quot;}", "Startzeiten sind frei am Tuesday", "Eine andere Buchung überschneidet sich.", "route_name=bookings__index&#038;filter%5Bid%5D=7901", "die Buchung",
 		"Arbeitszeiten der Fachkraft", "An diesem Tag arbeitet niemand.")
 	if strings.Contains(german, "/coupons") {
 		t.Errorf("a request of another day: %s", german)
