@@ -254,6 +254,8 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 	for file, patterns := range map[string][]string{
 		"adapter/availability/reason.go":    {`:\s+"([A-Z][^"]+\.)",`},
 		"adapter/slots/bookable_service.go": {`Missing\w+:\s+"([A-Z][^"]+\.)",`},
+		"adapter/slots/availability.go":     {`Invalid(?:Field)?\("\w+", "([A-Z][^"]+)"\)`},
+		"adapter/domain/errors.go":          {`Message: "([A-Z][^"]+)", Fields:`},
 		"adapter/timeoff/write.go":          {`(?:Reject|Invalid|Warn)\((?:"\w+", )?"([A-Z][^"]+)"\)`},
 		"adapter/bookings/update_plan.go":   {`(?:Reject|Invalid)\((?:"\w+", )?"([A-Z][^"]+)"\)`},
 		"adapter/bookings/reasons.go":       {`Warn\("([A-Z][^"]+)"\)`},
@@ -270,7 +272,7 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 			}
 			for _, text := range found {
 				switch {
-				case strings.HasPrefix(text[0], "errors"), strings.Contains(text[0], `Reject(`), strings.Contains(text[0], "Invalid("), strings.Contains(text[0], "Warn("):
+				case strings.HasPrefix(text[0], "errors"), strings.HasPrefix(text[0], "Message:"), strings.Contains(text[0], `Reject(`), strings.Contains(text[0], "Invalid"), strings.Contains(text[0], "Warn("):
 					add(domain.Capitalize(text[1]) + ".") // as a sentence
 				case readable(text[1]):
 					add(text[1])

@@ -156,7 +156,7 @@ func TestRefusedActions(t *testing.T) {
 		t.Errorf("%d changes, %v", changes, err)
 	}
 	v.fill(decline, nil).says(http.StatusOK, "stays as it is")
-	v.fill("/console/bookings/7002/decline", nil).says(http.StatusUnprocessableEntity, "Only a pending booking can be declined")
+	v.fill("/console/bookings/7002/decline", nil).says(http.StatusUnprocessableEntity, "<li>Only a pending booking can be declined;")
 	v.open("/console/bookings/7001/explode").want(http.StatusNotFound)
 	v.open("/console/bookings/77777/cancel").want(http.StatusNotFound)
 

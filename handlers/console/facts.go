@@ -121,7 +121,7 @@ func (l requestList) facts() facts.Requests {
 func (p *freeTimesPage) facts() facts.FreeTimes {
 	explain := p.answer.Data.Explain
 	times := facts.FreeTimes{
-		Day: p.Day.String(), Service: p.Service, Agent: p.Agent, Location: p.Location, Problem: string(p.problem), Missing: explain.Message,
+		Day: p.Day.String(), Service: p.Service, Agent: p.Agent, Location: p.Location, Problems: p.problems, Missing: explain.Message,
 		Services: facts.NamesOf(p.choices[domain.ServiceResource]), Agents: facts.NamesOf(p.choices[domain.AgentResource]), Locations: facts.NamesOf(p.choices[domain.LocationResource]),
 		Free: len(p.answer.Data.Free), All: len(p.answer.Data.Free) + len(explain.Unavailable),
 		Starts: []facts.Starts{}, Places: p.placeFacts(p.PlacesOfMissing(p.address, cmp.Or(explain.Missing, slots.MissingHours))),

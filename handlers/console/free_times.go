@@ -1,9 +1,7 @@
 package console
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
@@ -25,8 +23,8 @@ type freeTimesPage struct {
 	freetimes.Question
 	site     *session.Session
 	choices  map[domain.Resource][]slots.Choice
-	address  string    // of WordPress; "" if unknown
-	problem  page.Text // why the API gave no answer
+	address  string      // of WordPress; "" if unknown
+	problems []page.Text // why the API gave no answer
 	answer   freetimes.Answer
 	grid     []freetimes.Starts
 	bookings map[int64]records.Booking // that are in the way
@@ -60,7 +58,7 @@ func (c *Console) showFreeTimes(v *visit) error {
 		v.send(http.StatusOK, p.facts())
 		return nil
 	}
-	c.show(v, status, page.Layout{Title: page.Text("Why is this time not free?"), Invalid: p.problem != ""}, p.view())
+	c.show(v, status, page.Layout{Title: page.Text("Why is this time not free?"), Invalid: len(p.problems) > 0}, p.view())
 	return nil
 }
 
@@ -71,12 +69,7 @@ func (p *freeTimesPage) ask(v *visit) (status int, err error) {
 		return 0, err
 	}
 	if answer.Refused() {
-		problem := api.Sentence(answer.Error.Message)
-		problems := answer.Problems()
-		for _, field := range slices.Sorted(maps.Keys(problems)) {
-			problem += " " + api.Sentence(problems[field])
-		}
-		p.problem = page.Text(problem)
+		p.problems = answer.Sentences()
 		return answer.Status, nil
 	}
 	if err := answer.Read(&p.answer); err != nil {

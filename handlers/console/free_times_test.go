@@ -36,6 +36,7 @@ func TestFreeTimes(t *testing.T) {
 	v.open("/console/bookings/free-times").says(http.StatusOK, "Nothing can be booked on Saturday, 21 November 2026. Nobody works on that day.", `value="2026-11-21"`)
 	v.open("/console/bookings/free-times?service=6&day=2026-12-08").says(http.StatusOK, "not active")
 	v.open("/console/bookings/free-times?service=99").says(http.StatusBadRequest, "Invalid input data. Service not found.")
+	v.inGerman("/console/bookings/free-times?service=99").says(http.StatusBadRequest, "Die Angaben sind ungültig. Die Leistung gibt es nicht.")
 	v.open("/console/bookings/free-times?service=1&booking=99999").says(http.StatusBadRequest, "Booking not found.")
 	moved := v.open("/console/bookings/7001").says(http.StatusOK, "booking=7001", "/console/bookings/free-times?agent=1&")
 	if path := regexp.MustCompile(`/console/bookings/free-times\?[^"]*`).FindString(moved.text); path != "" {
@@ -49,11 +50,11 @@ func TestFreeTimes(t *testing.T) {
 	leadFromEveryReason(t, database)
 	c := k.fromWordPress(database)
 	c.ask(http.MethodGet, "/wordpress/free-times?agent=1&location=1&service=1&day=2026-12-08", nil).contains(http.StatusOK,
-		`{"day":"2026-12-08","service":1,"agent":1,"location":1,"services":[{"id":1,`, `"problem":"","missing":"","free":23,"all":32,"starts":[{"times":["09:00",`, `"reason":"","message":"Free."`,
+		`{"day":"2026-12-08","service":1,"agent":1,"location":1,"services":[{"id":1,`, `"problems":null,"missing":"","free":23,"all":32,"starts":[{"times":["09:00",`, `"reason":"","message":"Free."`,
 		`"reason":"booked","message":"Another booking overlaps.","extension":"","booking":{"id":7001,"code":"CODE7001","service":"`, `"customer":"Lena Hoffmann","date":"2026-12-08","start":600,"end":660},"places":[{"text":"the booking","page":"admin.php?page=latepoint\u0026route_name=bookings__index\u0026filter%5Bid%5D=7001"}]`,
 		`"reason":"hold"`, `"booking":null,"places":[]`, `"places":[{"text":"schedule of the agent","page":"admin.php?page=latepoint\u0026route_name=agents__edit_form\u0026id=1"}`)
 	c.ask(http.MethodGet, "/wordpress/free-times?service=1&agent=1&day=2026-12-09", nil).contains(http.StatusOK, `"missing":"That day is off.","free":0,"all":0,"starts":[],"places":[{"text":"schedule of the agent"`)
-	c.ask(http.MethodGet, "/wordpress/free-times?service=99", nil).contains(http.StatusOK, `"problem":"Invalid input data. Service not found.","missing":""`, `"starts":[]`)
+	c.ask(http.MethodGet, "/wordpress/free-times?service=99", nil).contains(http.StatusOK, `"problems":["Invalid input data.","Service not found."],"missing":""`, `"starts":[]`)
 	database.Execute(t, "DELETE FROM wp_latepoint_services")
 	v.open("/console/bookings/free-times").says(http.StatusOK, "The site has no services yet.")
 	c.ask(http.MethodGet, "/wordpress/free-times", nil).contains(http.StatusOK, `"service":0,`, `"services":[]`)

@@ -19,8 +19,8 @@ func (p *freeTimesPage) view() g.Node {
 		bookingViews(freeTimesPath),
 		p.form(),
 		p.navigation(),
-		page.Alert(p.problem),
-		g.Iff(p.problem == "" && p.Service != 0, p.result),
+		page.Alert(p.problems...),
+		g.Iff(len(p.problems) == 0 && p.Service != 0, p.result),
 		g.If(p.Service == 0, h.P(page.Text("The site has no services yet."))),
 	}
 }

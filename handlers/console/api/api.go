@@ -142,12 +142,22 @@ func (a *Answer) Refuse(f *page.Form, fields ...string) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
-		if slices.Contains(fields, name) {
-			f.AddError(name, strings.TrimSuffix(problems[name], "."))
-		} else {
-			f.Problem = page.Text(strings.TrimSpace(string(f.Problem) + " " + Sentence(problems[name])))
+		field := name
+		if !slices.Contains(fields, name) {
+			field = ""
 		}
+		f.AddError(field, strings.TrimSuffix(problems[name], "."))
 	}
+}
+
+// Sentences say why the API refused a request: its message, and what is wrong with each parameter.
+func (a *Answer) Sentences() []page.Text {
+	sentences := []page.Text{page.Text(Sentence(a.Error.Message))}
+	problems := a.Problems()
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		sentences = append(sentences, page.Text(Sentence(problems[name])))
+	}
+	return sentences
 }
 
 // Sentence ends a text of the API with a full stop.

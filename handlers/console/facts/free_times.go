@@ -7,6 +7,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/page"
 )
 
 // Booking is a booking that is in the way.
@@ -66,19 +67,19 @@ type Starts struct {
 // FreeTimes are the starts of a day, with the question that they answer: agent and location are 0 for any, and so is the
 // service if there is none.
 type FreeTimes struct {
-	Day       string   `json:"day"`
-	Service   int64    `json:"service"`
-	Agent     int64    `json:"agent"`
-	Location  int64    `json:"location"`
-	Services  []Named  `json:"services"`
-	Agents    []Named  `json:"agents"`
-	Locations []Named  `json:"locations"`
-	Problem   string   `json:"problem"` // why there is no answer
-	Missing   string   `json:"missing"` // why nothing can be booked
-	Free      int      `json:"free"`    // the number of free starts
-	All       int      `json:"all"`     // the number of starts
-	Starts    []Starts `json:"starts"`
-	Places    []Place  `json:"places"` // where what is missing, or the working hours, are changed
+	Day       string      `json:"day"`
+	Service   int64       `json:"service"`
+	Agent     int64       `json:"agent"`
+	Location  int64       `json:"location"`
+	Services  []Named     `json:"services"`
+	Agents    []Named     `json:"agents"`
+	Locations []Named     `json:"locations"`
+	Problems  []page.Text `json:"problems"` // why there is no answer, in sentences; null if there is one
+	Missing   string      `json:"missing"`  // why nothing can be booked
+	Free      int         `json:"free"`     // the number of free starts
+	All       int         `json:"all"`      // the number of starts
+	Starts    []Starts    `json:"starts"`
+	Places    []Place     `json:"places"` // where what is missing, or the working hours, are changed
 }
 
 // Agenda is where browsers find the console's agenda. The address is "" if it is not known, and so is the path if the console

@@ -23,7 +23,7 @@ type Form struct {
 	Errors  []FieldError
 }
 
-// FieldError describes what is wrong with a field.
+// FieldError describes what is wrong with a field, or with something that is not in the form if that is "".
 type FieldError struct {
 	Field string
 	Error Text
@@ -71,7 +71,12 @@ func (f *Form) Summary() g.Node {
 		g.If(f.Problem != "", h.P(f.Problem)),
 		g.If(len(f.Errors) > 0, g.Group{
 			h.P(Text("Nothing was saved. Please correct:")),
-			h.Ul(g.Map(f.Errors, func(e FieldError) g.Node { return h.Li(h.A(h.Href("#"+e.Field), e.Error)) })),
+			h.Ul(g.Map(f.Errors, func(e FieldError) g.Node {
+				if e.Field == "" {
+					return h.Li(e.Error)
+				}
+				return h.Li(h.A(h.Href("#"+e.Field), e.Error))
+			})),
 		}),
 	)
 }

@@ -11,9 +11,16 @@ func ScreenReaderText(text Phrase) g.Node { return h.Span(h.Class("visually-hidd
 // TakesFocus makes an element take the focus when the page opens.
 func TakesFocus() g.Node { return g.Group{h.TabIndex("-1"), h.AutoFocus()} }
 
-// Alert shows a problem with the whole page; "" for none.
-func Alert(problem Text) g.Node {
-	return g.If(problem != "", h.P(h.Class("problem"), h.Role("alert"), TakesFocus(), problem))
+// Alert shows a problem with the whole page, in sentences; none, or "", for no problem.
+func Alert(sentences ...Text) g.Node {
+	var problem Phrases
+	for i, sentence := range sentences {
+		if i > 0 {
+			problem = append(problem, Name(" "))
+		}
+		problem = append(problem, sentence)
+	}
+	return g.If(problem.For(Reader{}) != "", h.P(h.Class("problem"), h.Role("alert"), TakesFocus(), problem))
 }
 
 // Done says what was just done; nil for nothing.

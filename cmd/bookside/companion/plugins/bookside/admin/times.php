@@ -29,8 +29,8 @@ function show_times(): void
     choice_field('location', __('Location', 'bookside'), ['' => _x('any', 'agent or location', 'bookside')] + array_column($times['locations'], 'name', 'id'), $times['location']);
     printf('<p><label for="bookside-day">%s</label><input type="date" id="bookside-day" name="day" value="%s" required></p>', esc_html__('Day', 'bookside'), esc_attr($times['day']));
     end_question(__('Explain', 'bookside'));
-    if ($times['problem'] !== '') {
-        show_warning(said($times['problem']));
+    if ($times['problems']) {
+        show_warning(implode(' ', array_map(__NAMESPACE__ . '\\said', $times['problems'])));
         return;
     }
     if ($times['missing'] !== '') {
