@@ -248,7 +248,7 @@ func testPagesOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) 
 		(9005, UTC_TIMESTAMP(3), 'w', 0, 0, 1, 'POST', '/bookings', 0, '', 200, '', 100, 1, '', '', '', 0, NULL, 1)`)
 	execute(t, db.SQL, `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
 			VALUES (7901, 1, 1, 1, 'approved', '2027-06-01', 600, '2027-06-01', 660, 0, 0, 1)`)
-	const parts = `foreach (['page', 'parts', 'actions', 'requests', 'times', 'extensions'] as $part) { require_once WP_PLUGIN_DIR . "/bookside/admin/$part.php"; }
+	const parts = `foreach (['page', 'parts', 'actions', 'requests', 'times', 'extensions', 'settings'] as $part) { require_once WP_PLUGIN_DIR . "/bookside/admin/$part.php"; }
 		$show = function (string $show, array $asked = []) { $_GET = $asked; call_user_func("Bookside\\$show"); };
 		$respond = function (int $status, string $body) { add_filter('pre_http_request', fn() => ['headers' => [], 'body' => $body, 'response' => ['code' => $status]]); };`
 	german := w.Run(t, `$wp_filter = ['locale' => [10 => [['function' => fn() => 'de_DE', 'accepted_args' => 0]]]];`, parts+`$show('show_requests'); $show('show_requests', ['request' => '9001']);
@@ -270,6 +270,9 @@ func testPagesOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) 
 	treated := w.Run(t, parts+`echo Bookside\extension_treatment([['kind' => 'not_honoured', 'subject' => 'times'], ['kind' => 'not_honoured', 'subject' => 'prices'], ['kind' => 'new <i>', 'subject' => 'new <b>']]);`)
 	wantTexts(t, treated, `bookside-revoked">not honoured</span>: times, prices<br>`, "new &lt;i&gt;</span>: new &lt;b&gt;")
 	wantTexts(t, w.Run(t, parts+`$respond(200, '{"requests":[]}'); $show('show_requests');`), "Something else answers")
+	waits := w.Run(t, parts+`$asked = 0; add_filter('pre_http_request', function () use (&$asked) { $asked++; return new WP_Error('http', 'no answer'); });
+		$show('show_agenda_link'); delete_transient('bookside_agenda'); $show('show_page', ['tab' => 'settings']); echo "before $asked,"; $show('show_agenda_link'); $show('show_agenda_link'); echo " then $asked."; delete_transient('bookside_agenda');`)
+	wantTexts(t, waits, "Address of the server", "before 0, then 1.") // what the old server said is known, and settings need no agenda
 	agenda := w.Run(t, parts+`$at = fn($address) => print(Bookside\agenda_url(['address' => $address, 'path' => '/console/bookings']) . "\n"); $at('https://bookings.example'); $at('');
 		add_filter('admin_url', fn() => 'https://practice.example/wp-admin/'); $at(''); $show('show_agenda_link');`)
 	wantTexts(t, agenda, "https://bookings.example/console/bookings\n", "The agenda is on the console: run")

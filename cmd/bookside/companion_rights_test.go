@@ -386,6 +386,7 @@ func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
 		function _get_cron_array() { return [100 => ['latepoint_process_scheduled_jobs' => ['a' => ['schedule' => false, 'args' => ['ours']], 'b' => ['schedule' => 'addon', 'args' => []]]]]; }
 		function wp_unschedule_event($time, $hook, $args) { $GLOBALS['done'][] = $GLOBALS['at'] . ' event ' . $args[0]; }
 		function delete_option($name) { $GLOBALS['done'][] = $GLOBALS['at'] . ' ' . $name; }
+		function delete_transient($name) { delete_option($name); }
 		require '` + companionFolder + `/uninstall.php'; echo implode(';', $done);`
 	output, err := exec.CommandContext(t.Context(), fixtures.RequireTool(t, "php"), "-d", "error_reporting=-1", "-r", code).CombinedOutput()
 	if err != nil {
@@ -393,7 +394,7 @@ func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
 	}
 	var want []string
 	for _, site := range []string{"1", "2", "5"} {
-		for _, what := range []string{"event ours", "bookside_companion", "bookside_companion_extensions", "bookside_companion_failures", "bookside_companion_seen", "bookside_companion_jobs_until", "bookside_companion_events"} {
+		for _, what := range []string{"event ours", "bookside_companion", "bookside_companion_extensions", "bookside_companion_failures", "bookside_companion_seen", "bookside_companion_jobs_until", "bookside_companion_events", "bookside_agenda"} {
 			want = append(want, site+" "+what)
 		}
 	}

@@ -66,7 +66,10 @@ function show_page(): void
 {
     $current = current_tab();
     echo '<div class="wrap bookside"><h1 class="wp-heading-inline">' . esc_html__('Booking API', 'bookside') . '</h1>';
-    show_agenda_link();
+    if ($current !== 'settings') { // where a wrong address of the server is corrected
+        show_agenda_link();
+    }
+    echo '<hr class="wp-header-end">';
     echo '<nav class="nav-tab-wrapper" aria-label="' . esc_attr__('Sections of this page', 'bookside') . '">';
     foreach (tabs() as $tab => $about) {
         printf(
@@ -86,16 +89,33 @@ function show_page(): void
 /** Shows a link to the agenda on the console, or how to open it where this browser may not reach the console. */
 function show_agenda_link(): void
 {
-    $agenda = ask_server('/console', null, 3);
-    if (!is_wp_error($agenda) && $agenda['path'] !== '') {
-        $url = agenda_url($agenda);
-        if ($url !== '') {
-            printf(' <a class="page-title-action" href="%s">%s</a>', esc_url($url), esc_html__('Agenda', 'bookside'));
-        } else {
-            echo '<p class="description">' . esc_html__('The agenda is on the console: run "bookside admin-token" on the server, which prints its address and a token. With "admin.base_url" in the configuration, this page links to it.', 'bookside') . '</p>';
-        }
+    $agenda = agenda();
+    if (($agenda['path'] ?? '') === '') {
+        return;
     }
-    echo '<hr class="wp-header-end">';
+    $url = agenda_url($agenda);
+    if ($url !== '') {
+        printf(' <a class="page-title-action" href="%s">%s</a>', esc_url($url), esc_html__('Agenda', 'bookside'));
+    } else {
+        echo '<p class="description">' . esc_html__('The agenda is on the console: run "bookside admin-token" on the server, which prints its address and a token. With "admin.base_url" in the configuration, this page links to it.', 'bookside') . '</p>';
+    }
+}
+
+/**
+ * Asks the server where the agenda is, once a minute: a server that does not answer would delay every page.
+ *
+ * @return array{address:string,path:string}|array{} Empty if the server does not say.
+ */
+function agenda(): array
+{
+    $server = settings()['admin'];
+    $known = get_transient('bookside_agenda');
+    if (!is_array($known) || $known['server'] !== $server) {
+        $answer = ask_server('/console', null, 3);
+        $known = ['server' => $server, 'agenda' => is_wp_error($answer) ? [] : $answer];
+        set_transient('bookside_agenda', $known, MINUTE_IN_SECONDS);
+    }
+    return $known['agenda'];
 }
 
 /** Returns the address of the agenda; '' if browsers may not reach it: without an address of its own, the server must be on the host of this page. */
