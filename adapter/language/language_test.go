@@ -18,6 +18,7 @@ import (
 var german = map[string]string{
 	"": "Content-Type: text/plain; charset=UTF-8\n", "Service": "Dienstleistung", "Approved": "Genehmigt", "Untranslated": "",
 	"%d day\x00%d days": "%d Tag\x00%d Tage", "short\x04May": "Mai (kurz)", "March": "März", "May": "Mai", "Mar": "Mär", "Dec": "Dez", "December": "Dezember",
+	"%d part\x00Service": "%d Teil\x00Teile", "Zone\x00Approved": "Zone\x00Zonen", // plurals that are also texts by themselves, which come later and earlier in the file
 }
 
 // write writes a file below wp-content.

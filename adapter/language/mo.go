@@ -46,7 +46,7 @@ func Parse(file []byte) (Texts, error) {
 		}
 		return strings.Split(content[offset:offset+length], "\x00"), true
 	}
-	texts := Texts{}
+	texts, plurals := Texts{}, Texts{}
 	for i := range count {
 		original, ok := forms(originals, i)
 		translated, also := forms(translations, i)
@@ -54,13 +54,21 @@ func Parse(file []byte) (Texts, error) {
 			return nil, fmt.Errorf("%w: a text is outside of the file", errMalformed)
 		}
 		for n, text := range original {
-			form := translated[min(n*len(translated), len(translated)-1)]
+			form, into := translated[0], texts
+			if n > 0 {
+				form, into = translated[len(translated)-1], plurals
+			}
 			switch {
 			case !utf8.ValidString(form):
 				return nil, fmt.Errorf("%w: not UTF-8", errMalformed)
 			case text != "" && form != "": // the first is the header
-				texts[text] = form
+				into[text] = form
 			}
+		}
+	}
+	for plural, form := range plurals {
+		if _, known := texts[plural]; !known { // as a text by itself
+			texts[plural] = form
 		}
 	}
 	return texts, nil
