@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -121,6 +122,7 @@ func (c *Console) showOverview(v *visit) error {
 	if p.agenda, p.agendaAge, err = v.overview.agenda.Get(v.ctx()); err != nil {
 		p.agendaProblem = c.problemOf(v, err)
 	}
+	p.zone = cmp.Or(v.zone(), time.UTC)
 	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Overview")}, p.view())
 	return nil
 }

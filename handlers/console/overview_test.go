@@ -55,10 +55,15 @@ func TestOverview(t *testing.T) {
 	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere")
 	v.open("/console").says(http.StatusOK, "Sunday, 6 December 2026</h3>", "Examined just now")
 	k.clock = now.Add(2 * time.Minute)
-	v.open("/console").says(http.StatusOK, `succeeded <strong>3</strong>`, "cannot be served", "The database cannot be used at the moment.")
+	v.open("/console").says(http.StatusOK, `succeeded <strong>3</strong>`, "cannot be served", "The database cannot be used at the moment.", "Times are in UTC.", `<th scope="row">00:31</th>`)
 	database.Execute(t, "RENAME TABLE elsewhere TO wp_latepoint_bookings", "RENAME TABLE wp_bookside_figures TO elsewhere")
 	k.clock = now.Add(4 * time.Minute)
 	v.open("/console").says(http.StatusOK, "Sunday, 6 December 2026</h3>", "those of this server alone", `succeeded <strong>3</strong>`)
+
+	// The requests are in the zone of the site even if the bookings cannot be shown.
+	database.Execute(t, "ALTER TABLE wp_latepoint_bookings RENAME COLUMN buffer_before TO elsewhere")
+	k.clock = now.Add(6 * time.Minute)
+	v.open("/console").says(http.StatusOK, "The database cannot be used at the moment.", "in Europe/Berlin", `<th scope="row">01:35</th>`)
 }
 
 // TestOverviewNamesWhatItCounts: counted items are named or linked, and so are items that need attention.
@@ -250,6 +255,7 @@ func TestOutboxAndJournal(t *testing.T) {
 	if body := string(all.body); strings.Contains(body, "<i>") || strings.Contains(body, "hush") {
 		t.Errorf("%s", body)
 	}
+	v.inGerman("/console/outbox").says(http.StatusOK, `<th role="columnheader" scope="col">An</th>`, `data-label="An"`)
 	if failed := v.open("/console/outbox?state=failed").says(http.StatusOK, "jo@example.com"); strings.Contains(failed.text, "kim@example.com") {
 		t.Error("a waiting mail is among the failed ones")
 	}

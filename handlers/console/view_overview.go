@@ -23,6 +23,7 @@ import (
 
 // overviewPage is the first page. A part that could not be loaded has a problem instead.
 type overviewPage struct {
+	zone                                         *time.Location
 	health                                       health
 	figures                                      daystats.Day
 	agenda                                       agenda
@@ -31,10 +32,6 @@ type overviewPage struct {
 }
 
 func (p overviewPage) view() g.Node {
-	zone := time.UTC
-	if p.agenda.site != nil {
-		zone = p.agenda.site.Zone.Location
-	}
 	return g.Group{
 		page.ZoneHint(),
 		section("needs", "What needs you", p.healthProblem, func() g.Node { return needsView(p.health) }),
@@ -43,7 +40,7 @@ func (p overviewPage) view() g.Node {
 			return section("overlaps", "Overlapping bookings", "", func() g.Node { return overlaps.View(p.agenda.overlaps, p.agenda.more) })
 		}),
 		section("bookings", "Bookings, 30 days back and ahead", p.agendaProblem, func() g.Node { return charts.Bookings(p.agenda.Agenda) }),
-		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return charts.Day(p.figures, zone) }),
+		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return charts.Day(p.figures, p.zone) }),
 		g.Iff(p.healthProblem == "", func() g.Node { return technicalView(p.health, p.healthAge) }),
 		h.P(h.Class("hint"), page.Text("Visitors share what is found: the health and the bookings for a minute, the requests for ten seconds.")),
 	}
