@@ -83,20 +83,21 @@ func (f *actionForm) outcome() g.Node {
 	}
 	b, then := f.booking.Booking, f.possible
 	var facts []page.Fact
-	changed := func(name page.Text, before, after page.Phrase) {
+	changed := func(name page.Text, before, after string, show func(string) page.Phrase) {
 		if before != after {
-			facts = append(facts, page.Fact{Name: name, Content: page.Textf("%s → %s", before, after)})
+			facts = append(facts, page.Fact{Name: name, Content: page.Textf("%s → %s", show(before), show(after))})
 		}
 	}
+	asItIs := func(name string) page.Phrase { return page.Name(name) }
 	before := ""
 	if b.StartTime != nil {
 		before = page.Clock(int(*b.StartTime))
 	}
-	changed("Status", words.Status(b.Status), words.Status(then.Status))
-	changed("Day", words.Date(string(b.StartDate)), words.Date(then.StartDate))
-	changed("Start", page.Name(before), page.Name(then.StartTime))
-	changed("Agent", page.Name(b.Agent.FullName), page.Name(then.Agent.Name))
-	changed("Location", page.Name(b.Location.Name), page.Name(then.Location.Name))
+	changed("Status", b.Status, then.Status, func(status string) page.Phrase { return words.Status(status) })
+	changed("Day", string(b.StartDate), then.StartDate, words.Date)
+	changed("Start", before, then.StartTime, asItIs)
+	changed("Agent", b.Agent.FullName, then.Agent.Name, asItIs)
+	changed("Location", b.Location.Name, then.Location.Name, asItIs)
 	if len(facts) == 0 {
 		facts = append(facts, page.Fact{Name: "Booking", Content: page.Text("stays as it is")})
 	}

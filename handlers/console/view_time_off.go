@@ -51,7 +51,7 @@ func (t timeOffFacts) span() page.Phrase {
 	if t.StartTime != "" {
 		hours = t.StartTime + "–" + t.EndTime
 	}
-	return words.Period(words.Date(t.Date), words.Date(t.DateTo), hours)
+	return words.Period(t.Date, t.DateTo, hours)
 }
 
 func (f *timeOffForm) view(csrf string) g.Node {

@@ -122,14 +122,14 @@ func TimeOffSpan(t timeoff.TimeOff) page.Phrase {
 	if t.Hours != nil {
 		hours = page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}.String()
 	}
-	return Period(LongDay(t.From), LongDay(t.To), hours)
+	return Period(t.From.String(), t.To.String(), hours)
 }
 
-// Period is a day or several, and hours of them; "" for whole days.
-func Period(first, last page.Phrase, hours string) page.Phrase {
-	text := first
+// Period is a day or several, as stored dates, and hours of them; "" for whole days.
+func Period(first, last, hours string) page.Phrase {
+	text := Date(first)
 	if last != first {
-		text = page.Textf("%s to %s", first, last)
+		text = page.Textf("%s to %s", text, Date(last))
 	}
 	if hours != "" {
 		text = page.List(text, page.Name(hours))
