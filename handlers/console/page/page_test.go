@@ -89,6 +89,7 @@ func TestPhrases(t *testing.T) {
 		"a list":             {List(Text("Keys"), Name("x")), "Keys, x", "Schlüssel, x"},
 		"an attribute":       {h.P(Label("Keys")), `<p aria-label="Keys"></p>`, `<p aria-label="Schlüssel"></p>`},
 		"a date":             {NewDate(at, LongDate), "Sunday, 6 December 2026", "Sonntag, 6. Dezember 2026"},
+		"a date of digits":   {NewDate(at, DateTime), "2026-12-06 23:30", "06.12.2026, 23:30"},
 		"a time in the zone": {Time(at), `<time datetime="2026-12-06T23:30:00Z" title="2026-12-06 23:30 UTC">2026-12-06 23:30</time>`, `<time datetime="2026-12-06T23:30:00Z" title="06.12.2026, 23:30 UTC">07.12.2026, 00:30</time>`},
 		"a stored time":      {Stamp("2026-12-06 23:30:00", "never"), rendered(t, Reader{}, Time(at)), rendered(t, german, Time(at))},
 		"none":               {Stamp("", "Keys"), "Keys", "Schlüssel"},

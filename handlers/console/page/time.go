@@ -44,7 +44,12 @@ func (d Date) For(r Reader) string {
 	}
 	var pairs []string
 	for _, name := range dateNames {
-		pairs = append(pairs, string(name), name.For(r))
+		if strings.Contains(text, string(name)) {
+			pairs = append(pairs, string(name), name.For(r))
+		}
+	}
+	if len(pairs) == 0 {
+		return text
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
