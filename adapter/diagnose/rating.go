@@ -69,11 +69,14 @@ func (i Item) String() string {
 const Named = 10
 
 // Count says how many items there are.
-func (r Rating) Count() Sentence {
-	if len(r.Items) >= upkeep.WorkListLimit {
+func (r Rating) Count() Sentence { return count(len(r.Items)) }
+
+// count says how many items were found, of which no more than upkeep.WorkListLimit are.
+func count(items int) Sentence {
+	if items >= upkeep.WorkListLimit {
 		return Say("more than %d", upkeep.WorkListLimit-1)
 	}
-	return Say("%d", len(r.Items))
+	return Say("%d", items)
 }
 
 // Line returns the text with the items.
@@ -145,7 +148,7 @@ func RateChanges(restored bool, waiting time.Duration) Rating {
 func rateWrites(problem string) Rating {
 	const name = "writes"
 	if problem != "" {
-		return rated(Minor, WritesRefused, name, Sentence{Format: "%s", Values: []any{problem}})
+		return rated(Minor, WritesRefused, name, Say("%s", problem))
 	}
 	return rated(Good, WritesGood, name, Say("none is refused by the database"))
 }
@@ -203,17 +206,15 @@ func rateMails(w upkeep.MailWork) (list []Rating) {
 		if len(ids) == 0 {
 			return
 		}
-		r := rated(Minor, code, name, Sentence{})
+		r := rated(Minor, code, name, text)
 		for _, id := range ids {
 			r.Items = append(r.Items, Item{ID: id})
 		}
-		r.Text = text
-		r.Text.Values = []any{r.Count()}
 		list = append(list, r)
 	}
-	add(MailsLate, w.Late, Say("%s waiting for more than an hour: the mail server does not take them, or no server of Bookside sends mails"))
-	add(MailsFailed, w.Failed, Say("%s failed in the last three days; the outbox on the console has the reasons"))
-	add(MailsHeld, w.Held, Say("%s held since a backup was restored: see bookside restored"))
+	add(MailsLate, w.Late, Say("%s waiting for more than an hour: the mail server does not take them, or no server of Bookside sends mails", count(len(w.Late))))
+	add(MailsFailed, w.Failed, Say("%s failed in the last three days; the outbox on the console has the reasons", count(len(w.Failed))))
+	add(MailsHeld, w.Held, Say("%s held since a backup was restored: see bookside restored", count(len(w.Held))))
 	if len(list) == 0 {
 		text := Say("none in the outbox")
 		if c := w.Counts; c["waiting"]+c["failed"]+c["sent"] > 0 {
