@@ -103,7 +103,7 @@ func TestClusterLine(t *testing.T) {
 		"secondary":         {&wpdb.Cluster{Kind: wpdb.GroupReplication, SinglePrimary: true, Serving: true, ReadOnly: true}, "MySQL Group Replication, single-primary, read-only"},
 		"replica":           {&wpdb.Cluster{Kind: wpdb.Replica, Serving: true}, "replica of another server"},
 		"read-only replica": {&wpdb.Cluster{Kind: wpdb.Replica, Serving: true, ReadOnly: true}, "replica of another server, read-only"},
-		"read-only":         {&wpdb.Cluster{Kind: wpdb.Standalone, Serving: true, ReadOnly: true}, "none, read-only"},
+		"read-only":         {&wpdb.Cluster{Kind: wpdb.Standalone, Serving: true, ReadOnly: true}, "not in a cluster, read-only"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

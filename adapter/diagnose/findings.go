@@ -121,34 +121,34 @@ func clusterLine(c *wpdb.Cluster) Sentence {
 	if c == nil {
 		return Say("unknown")
 	}
-	var parts []string
+	var parts []Sentence
 	switch c.Kind {
 	case wpdb.Galera:
-		parts = append(parts, "Galera")
+		parts = append(parts, Say("%s", "Galera"))
 	case wpdb.GroupReplication:
-		mode := "multi-primary"
+		mode := Say("multi-primary")
 		if c.SinglePrimary {
-			mode = "single-primary"
+			mode = Say("single-primary")
 		}
-		parts = append(parts, "MySQL Group Replication", mode)
+		parts = append(parts, Say("%s", "MySQL Group Replication"), mode)
 	case wpdb.Replica:
-		parts = append(parts, "replica of another server")
+		parts = append(parts, Say("replica of another server"))
 	default:
-		parts = append(parts, "none")
+		parts = append(parts, Say("not in a cluster"))
 	}
 	if c.Kind != wpdb.Standalone && c.Members > 0 {
-		parts = append(parts, fmt.Sprintf("members: %d", c.Members))
+		parts = append(parts, Say("members: %d", c.Members))
 	}
 	if c.State != "" {
-		parts = append(parts, "state of this one: "+c.State)
+		parts = append(parts, Say("state of this one: %s", c.State))
 	}
 	if c.ReadOnly {
-		parts = append(parts, "read-only")
+		parts = append(parts, Say("read-only"))
 	}
 	if c.Balanced {
-		parts = append(parts, "behind a load-balancing proxy")
+		parts = append(parts, Say("behind a load-balancing proxy"))
 	}
-	return Sentence{Format: strings.Join(parts, ", ")}
+	return list(parts)
 }
 
 func (r Report) companionSilent() bool {

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -14,6 +15,15 @@ type Sentence struct {
 
 // Say returns a sentence. Formats are constants where it is called, so that they can be collected.
 func Say(format string, values ...any) Sentence { return Sentence{format, values} }
+
+// list separates sentences by commas.
+func list(parts []Sentence) Sentence {
+	values := make([]any, len(parts))
+	for i, part := range parts {
+		values[i] = part
+	}
+	return Say(strings.TrimPrefix(strings.Repeat(", %s", len(parts)), ", "), values...)
+}
 
 // String returns the sentence in English.
 func (s Sentence) String() string { return fmt.Sprintf(s.Format, s.Values...) }

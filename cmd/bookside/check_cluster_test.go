@@ -85,7 +85,7 @@ func TestCheckCluster(t *testing.T) {
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		env := settingsFor(small(t))
-		wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "cluster        none\n", "companion      none in WordPress")
+		wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "cluster        not in a cluster\n", "companion      none in WordPress")
 		want := &clusterJSON{Kind: wpdb.Standalone, Serving: true}
 		if diff := cmp.Diff(want, checkJSON(t, env, exit.OK).Database.Cluster); diff != "" {
 			t.Errorf("cluster (-want +got):\n%s", diff)

@@ -38,7 +38,7 @@ func mailsView(state string, mails []outbox.StoredMail, sends bool) g.Node {
 	}
 	list := h.P(page.Text("There are no such mails."))
 	if len(mails) > 0 {
-		list = page.Table([]page.Text{"Mail", "To", "State", "Queued"}, g.Map(mails, mailRow))
+		list = page.Table([]page.Text{"Mail", "recipient\x04To", "State", "Queued"}, g.Map(mails, mailRow))
 	}
 	return g.Group{
 		page.ZoneHint(),
@@ -65,7 +65,7 @@ func mailRow(m outbox.StoredMail) g.Node {
 		state = append(state, h.Br(), g.Text(m.Failure))
 	}
 	return page.Row(g.Group{h.Span(h.Class("name"), g.Text(m.Subject)), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(m.ID, 10)))},
-		page.Cell("To", g.If(m.Name != "", g.Group{g.Text(m.Name), h.Br()}), h.Span(h.Class("word"), g.Text(m.Address))),
+		page.Cell("recipient\x04To", g.If(m.Name != "", g.Group{g.Text(m.Name), h.Br()}), h.Span(h.Class("word"), g.Text(m.Address))),
 		page.Cell("State", state),
 		page.Cell("Queued", page.Stamp(m.CreatedAt, "")),
 	)

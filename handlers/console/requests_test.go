@@ -37,7 +37,7 @@ func TestRequestsAreShown(t *testing.T) {
 	if strings.Contains(string(all.body), "<i>") || strings.Contains(all.text, "rita") {
 		t.Errorf("%s", all.body)
 	}
-	v.open("/console/requests/1").says(http.StatusOK, "GET /bookings", "page=x&search=***&whom=***", "Must be an integer", "whom", "TestRequestsAreShown")
+	v.open("/console/requests/1").says(http.StatusOK, "GET /bookings", "page=x&search=***&whom=***", "Must be an integer.", "whom", "TestRequestsAreShown")
 	v.open("/console/requests/2").says(http.StatusOK, "till-1", "All requests about bookings/7")
 	v.open("/console/requests/4").says(http.StatusOK, "This is the first of the requests without a valid key")
 	v.open("/console/requests/99").says(http.StatusNotFound, "There is no such request")

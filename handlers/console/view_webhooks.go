@@ -30,7 +30,7 @@ func webhooksView(all []webhooks.Hook) g.Node {
 }
 
 func webhookRow(hook webhooks.Hook) g.Node {
-	key := page.Phrase(page.Text("none"))
+	key := page.Phrase(page.Text("key\x04none"))
 	if hook.KeyID != 0 {
 		key = page.Name(strconv.FormatInt(hook.KeyID, 10))
 	}
