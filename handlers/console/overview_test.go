@@ -63,7 +63,7 @@ func TestOverview(t *testing.T) {
 	// The requests are in the zone of the site even if the bookings cannot be shown.
 	database.Execute(t, "ALTER TABLE wp_latepoint_bookings RENAME COLUMN buffer_before TO elsewhere")
 	k.clock = now.Add(6 * time.Minute)
-	v.open("/console").says(http.StatusOK, "The database cannot be used at the moment.", "in Europe/Berlin", `<th scope="row">01:35</th>`)
+	v.open("/console").says(http.StatusOK, `<p class="problem">`, "in Europe/Berlin", `<th scope="row">01:35</th>`)
 }
 
 // TestOverviewNamesWhatItCounts: counted items are named or linked, and so are items that need attention.
