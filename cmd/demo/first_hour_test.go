@@ -145,9 +145,10 @@ func TestFirstHour(t *testing.T) {
 		t.Error("the webhook sent nothing")
 	}
 	p.follows("those that touched it")
-	p.sees("dry run")
+	p.awaits("document.body.innerText.includes('dry run')")
 	p.awaits(`(link => link && (link.click(), true))([...document.querySelectorAll("main tbody tr")].find(row => row.textContent.includes("PUT /bookings/") && !row.textContent.includes("dry run"))?.querySelector("a"))`)
-	p.sees("What it changed", "What webhooks sent about it", "delivered")
+	p.sees("What it changed")
+	p.awaits("document.body.innerText.includes('What webhooks sent about it') && document.body.innerText.includes('delivered')")
 	p.follows(strings.TrimPrefix(receiver.URL, "http://"))
 	p.follows("Payload of booking.updated")
 	p.sees(`"resource":"bookings"`)
