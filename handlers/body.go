@@ -15,7 +15,8 @@ func (r *request) document() (compat.Document, error) {
 	}
 	document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
 	if err == nil && document.AsksForDryRun() {
-		if r.echo.Set(dryRunEntry, true); !r.allowsDryRun {
+		r.echo.Set(dryRunEntry, true)
+		if !r.allowsDryRun {
 			err = compat.NoDryRun()
 		}
 	}

@@ -42,6 +42,16 @@ func (p person) follows(text string) {
 	p.until("(e => e && (e.click(), true))((" + visible + ")(" + quote(text) + "))")
 }
 
+// reads returns the text of the first element that a selector finds.
+func (p person) reads(selector string) string {
+	p.t.Helper()
+	text, err := chromedp.Run(p.page, chromedp.Evaluate[string]("document.querySelector("+quote(selector)+").textContent"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return text
+}
+
 // enters puts a value into the field with a label.
 func (p person) enters(label, value string) {
 	p.t.Helper()
@@ -116,20 +126,14 @@ func TestFirstHour(t *testing.T) {
 	p.follows("List")
 	p.follows("Upcoming")
 	p.sees("Customer", "Status")
-	customer, err := chromedp.Run(page, chromedp.Evaluate[string](`document.querySelector("main tbody a").textContent`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	customer := p.reads("main tbody a")
 	p.follows(customer)
 	p.sees("Appointment", customer)
 	p.follows("Reschedule")
 	p.enters("Start", "05:00")
 	p.follows("See what would change")
 	p.sees("Free that day")
-	free, err := chromedp.Run(page, chromedp.Evaluate[string](`document.querySelector("main button[name=start_time]").textContent`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := p.reads("main button[name=start_time]")
 	p.follows(free)
 	p.sees("What would change", free)
 	p.follows("Reschedule")

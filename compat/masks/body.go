@@ -29,10 +29,11 @@ func Body(sent []byte) string {
 	if value, err := jsontext.Parse(sent); err == nil {
 		return string(maskedValue(value, false, false))
 	}
-	if text := string(sent); !strings.Contains(text, "=") || strings.ContainsAny(text, "\r\n\"{ ") {
+	text := string(sent)
+	if !strings.Contains(text, "=") || strings.ContainsAny(text, "\r\n\"{ ") {
 		return Text(text)
 	}
-	return maskedQuery(string(sent), func(name, value string) bool {
+	return maskedQuery(text, func(name, value string) bool {
 		free := strings.HasPrefix(name, "custom_fields") || strings.HasPrefix(name, "meta")
 		return !free && plainMember.MatchString(name) && plainInBody.MatchString(value)
 	})

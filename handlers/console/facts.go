@@ -45,7 +45,7 @@ func (l keyList) facts() facts.List[facts.Key] {
 // told about.
 func (v *visit) sendExtensions(told []events.Stored) error {
 	var active []extensions.Active
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err == nil {
 		active, err = site.Extensions(v.ctx())
 	}
@@ -65,7 +65,7 @@ const listedOverlaps = 100
 
 // listOverlaps answers with the overlapping bookings from today on.
 func (c *Console) listOverlaps(v *visit) error {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *Console) listOverlaps(v *visit) error {
 
 // midnight is when today began on the site, or in UTC while LatePoint is inactive.
 func (v *visit) midnight() (time.Time, error) {
-	site, err := v.Platform.Session(v.ctx())
+	site, err := v.site()
 	if session.IsUnavailable(err) {
 		return v.Platform.Now().UTC().Truncate(24 * time.Hour), nil
 	}

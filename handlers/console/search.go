@@ -86,13 +86,13 @@ func (f *searchResults) loadByText(v *visit) error {
 // loadExact loads the booking and the customer that the text names by an id, or the bookings with it as their code.
 func (f *searchResults) loadExact(v *visit) error {
 	id, err := strconv.ParseInt(f.text, 10, 64)
-	ids := []int64{id}
-	if named := err == nil && id > 0; !named {
+	isID, ids := err == nil && id > 0, []int64{id}
+	if !isID {
 		if ids, err = records.BookingsWithCode(v.ctx(), f.site, f.text, foundPerKind); err != nil {
 			return err
 		}
 	}
-	if f.bookings, err = records.LoadBookings(v.ctx(), f.site, ids, false); err != nil || id <= 0 {
+	if f.bookings, err = records.LoadBookings(v.ctx(), f.site, ids, false); err != nil || !isID {
 		return err
 	}
 	customer, err := records.LoadStoredCustomer(v.ctx(), f.site, id)
