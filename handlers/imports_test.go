@@ -71,7 +71,7 @@ var allowedImports = map[string][]string{
 	"adapter/lists":        {"adapter/domain", "adapter/session", "wpdb"},
 	"adapter/session":      {"adapter/ask", "adapter/automation", "adapter/availability", "adapter/coalesce", "adapter/companion", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/language", "adapter/outbox", "adapter/webhooks", "wpdb"},
 	"adapter/rowdiff":      {"adapter/domain", "wpdb"},
-	"adapter/diagnose":     {"adapter/domain", "adapter/events", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/session", "adapter/slots", "adapter/upkeep", "wpdb"},
+	"adapter/diagnose":     {"adapter/domain", "adapter/events", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/language", "adapter/session", "adapter/slots", "adapter/upkeep", "wpdb"},
 	"adapter/daystats":     {"adapter/domain", "wpdb"},
 	"adapter/requestlog":   {"adapter/domain", "wpdb"},
 	"adapter/icalendar":    {},

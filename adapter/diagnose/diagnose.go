@@ -1,13 +1,10 @@
 package diagnose
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,23 +39,23 @@ type Report struct {
 	Indexes         []indexes.Index       // that help on large sites; nil if the site cannot be served, or the server does not tell
 
 	// Problems are the reasons why the site cannot be served, each with its remedy.
-	Problems []string
+	Problems []Sentence
 	// Warnings describe what will not work although the site can be served.
-	Warnings []string
+	Warnings []Sentence
 
 	db *wpdb.DB
 }
 
 // Platform is the state of WordPress and the plugin.
 type Platform struct {
-	State         string       // Active, or what is wrong
+	State         Sentence     // Active, or what is wrong
 	Version       string       // of the plugin's tables; empty if there is none
 	MissingTables []wpdb.Table // of those that the plugin's version has
 	Unwritable    []wpdb.UnwritableTable
-	Clock         *Clock // nil if the site cannot be served
-	AgentOrder    string // the site's any_agent_order if it is unknown
-	Untranslated  string // why texts that are stored or mailed are not in the site's language
-	RunsJobs      *bool  // whether the site runs the plugin's jobs; nil if it cannot be served
+	Clock         *Clock   // nil if the site cannot be served
+	AgentOrder    string   // the site's any_agent_order if it is unknown
+	Untranslated  Sentence // why texts that are stored or mailed are not in the site's language; empty if they are
+	RunsJobs      *bool    // whether the site runs the plugin's jobs; nil if it cannot be served
 	// Companion is the companion in WordPress; nil if there is none, or the site cannot be served.
 	Companion *session.Companion
 }
@@ -104,10 +101,10 @@ func Examine(ctx context.Context, config wpdb.Config, db *wpdb.DB, now domain.Cl
 		return Report{}, err
 	}
 	if len(e.Privileges.Unreadable) > 0 {
-		e.problem("the database user may not read %s: grant it SELECT on them", names(db, e.Privileges.Unreadable))
+		e.problem(Say("the database user may not read %s: grant it SELECT on them", names(db, e.Privileges.Unreadable)))
 	}
 	if e.Privileges.SiteUnreadable() {
-		e.Platform.State = "not known before its tables can be read"
+		e.Platform.State = Say("not known before its tables can be read")
 	} else if err := e.examinePlatform(ctx); err != nil {
 		return Report{}, err
 	}
@@ -118,9 +115,21 @@ func Examine(ctx context.Context, config wpdb.Config, db *wpdb.DB, now domain.Cl
 	return e.Report, nil
 }
 
-func (e *examination) problem(format string, args ...any) {
-	e.Problems = append(e.Problems, fmt.Sprintf(format, args...))
+// stateOf says why a site cannot be served. Names of tables and columns are not translated.
+func stateOf(err *domain.Error) Sentence {
+	switch err.Down {
+	case domain.NoWordPress:
+		return Say("No WordPress tables under this prefix")
+	case domain.PluginInactive:
+		return Say("LatePoint is not active on this site")
+	case domain.PluginTooOld:
+		return Say("LatePoint 5 is not installed on this site")
+	default:
+		return Say("%s", err.Message)
+	}
 }
+
+func (e *examination) problem(s Sentence) { e.Problems = append(e.Problems, s) }
 
 // examineServer ignores errors, except that of a server that hangs: the site can be served without these
 // facts, and some proxies do not report them.
@@ -163,28 +172,28 @@ func (e *examination) examinePlatform(ctx context.Context) error {
 	e.Platform.MissingTables, e.Platform.Unwritable = schema.Missing(), schema.Unwritables()
 	site, err := session.NewPlatform(e.db, e.now).Session(ctx)
 	if errors.Is(err, wpdb.ErrAccessDenied) {
-		e.Platform.State = "not active on this site itself"
-		e.problem("LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on %s",
-			e.db.FullName(wpdb.Sitemeta))
+		e.Platform.State = Say("not active on this site itself")
+		e.problem(Say("LatePoint is not active on this site itself: activate it, or, if it is active for a whole network, grant the database user SELECT on %s",
+			e.db.FullName(wpdb.Sitemeta)))
 		return nil
 	}
-	remedy := "activate LatePoint 5 in the site's administration, so that it creates its tables"
+	remedy := Say("activate LatePoint 5 in the site's administration, so that it creates its tables")
 	if options == nil {
-		remedy = "correct the table prefix, db.prefix"
+		remedy = Say("correct the table prefix, db.prefix")
 	}
 	if err == nil {
 		e.Platform.Clock = &Clock{Zone: site.Zone.Name, Now: site.Now.In(site.Zone.Location)}
 		err = upkeep.CheckColumns(site)
-		remedy = "deactivate LatePoint in the site's administration and activate it again, so that it completes its tables"
+		remedy = Say("deactivate LatePoint in the site's administration and activate it again, so that it completes its tables")
 	}
 	var known *domain.Error
 	switch {
 	case err == nil:
-		e.Platform.State = Active
+		e.Platform.State = Say(Active)
 		return e.examineSite(ctx, site)
 	case errors.As(err, &known) && known.Code == domain.CodeUnavailable:
-		e.Platform.State = known.Message
-		e.problem("%s: %s", known.Message, remedy)
+		e.Platform.State = stateOf(known)
+		e.problem(Say("%s: %s", e.Platform.State, remedy))
 		return nil
 	default:
 		return err
@@ -203,12 +212,8 @@ func (e *examination) examineSite(ctx context.Context, site *session.Session) er
 	if !order.Known() {
 		e.Platform.AgentOrder = string(order)
 	}
-	locale, problem, err := session.TranslationProblem(ctx, site)
-	if err != nil {
+	if e.Platform.Untranslated, err = untranslated(ctx, site); err != nil {
 		return err
-	}
-	if problem != "" {
-		e.Platform.Untranslated = fmt.Sprintf("the site's language is %s, but texts that Bookside stores or mails are English. %s", locale, problem)
 	}
 	conflicts, err := slots.FindConflicts(ctx, site)
 	if err != nil {
@@ -231,7 +236,7 @@ func (e *examination) examineOwnTables(ctx context.Context) (err error) {
 		return err
 	}
 	if lost := e.lostTables(); len(lost) > 0 {
-		e.problem("Bookside's own tables are missing: %s; a running server is not ready without them: restart serve, which creates them, empty", names(e.db, lost))
+		e.problem(Say("Bookside's own tables are missing: %s; a running server is not ready without them: restart serve, which creates them, empty", names(e.db, lost)))
 	}
 	if slices.Contains(e.OwnTables.Missing, wpdb.APIKeys) {
 		e.Keys = &Keys{}
@@ -241,7 +246,7 @@ func (e *examination) examineOwnTables(ctx context.Context) (err error) {
 		return err
 	}
 	for _, statement := range e.OwnTables.Statements {
-		e.problem("a table of Bookside lacks a column or an index of this version: run bookside migrate, or %s", statement)
+		e.problem(Say("a table of Bookside lacks a column or an index of this version: run bookside migrate, or %s", statement))
 	}
 	if len(e.OwnTables.Statements) > 0 {
 		return nil
@@ -278,78 +283,6 @@ func (e *examination) lostTables() []wpdb.Table {
 	}
 	unreadable := func(t wpdb.Table) bool { return slices.Contains(e.Privileges.Unreadable, t) }
 	return slices.DeleteFunc(slices.Clone(e.OwnTables.Missing), unreadable)
-}
-
-// namedBookings is the most bookings that a warning names.
-const namedBookings = 10
-
-// wrongEndsWarning names the bookings whose stored end cannot be right.
-func wrongEndsWarning(ids []int64) string {
-	named := make([]string, 0, namedBookings+1)
-	for _, id := range ids[:min(len(ids), namedBookings)] {
-		named = append(named, strconv.FormatInt(id, 10))
-	}
-	if len(ids) > namedBookings {
-		named = append(named, "and more")
-	}
-	return "bookings end before they begin, or later than on the next day: " + strings.Join(named, ", ") +
-		"; they count as ending when their duration is over: save them once in the site's administration"
-}
-
-// clockTolerance is how far two clocks may differ without a warning.
-const clockTolerance = 30 * time.Second
-
-func (e *examination) warnings() []string {
-	warnings := e.Privileges.warnings(e.db)
-	for _, u := range e.Platform.Unwritable {
-		warnings = append(warnings, fmt.Sprintf("requests that write %s will be refused: %s", e.db.FullName(u.Table), u.Reason))
-	}
-	if e.ClockDifference.Abs() > clockTolerance {
-		warnings = append(warnings, fmt.Sprintf("the clock of the database server differs by %v from that of this machine; synchronize both by NTP", e.ClockDifference.Round(time.Second)))
-	}
-	if e.Cluster != nil {
-		warnings = append(warnings, clusterWarnings(*e.Cluster)...)
-		if e.Platform.Companion != nil && e.Cluster.MultiPrimary() {
-			warnings = append(warnings, "WordPress's lock holds on one node of the cluster: let WordPress and Bookside use the same node, or a customer of the site and one of the API can still get one slot")
-		}
-	}
-	if e.Keys != nil {
-		for _, key := range e.Keys.Weak {
-			warnings = append(warnings, weakKeyWarning(key))
-		}
-	}
-	if len(e.WrongEnds) > 0 {
-		warnings = append(warnings, wrongEndsWarning(e.WrongEnds))
-	}
-	if e.Platform.AgentOrder != "" {
-		warnings = append(warnings, fmt.Sprintf("the plugin does not know the site's any_agent_order, %q: it offers times for any agent and refuses to book them, and Bookside chooses at random; choose one in its settings", e.Platform.AgentOrder))
-	}
-	if e.Platform.Untranslated != "" {
-		warnings = append(warnings, e.Platform.Untranslated)
-	}
-	return warnings
-}
-
-// clusterWarnings returns what keeps requests from being served.
-func clusterWarnings(c wpdb.Cluster) []string {
-	switch {
-	case !c.Serving:
-		return []string{fmt.Sprintf("the database server has lost its cluster or lags behind it (state %s); until it is back, requests that write will fail, and on Galera all requests", cmp.Or(c.State, "unknown"))}
-	case c.ReadOnly:
-		return []string{"the database server is read-only: requests that write will fail; configure a server that accepts writes"}
-	case c.Kind == wpdb.Replica:
-		return []string{"the database server is a replica of another one, which will not see what is written here; configure that one"}
-	default:
-		return nil
-	}
-}
-
-func weakKeyWarning(key keys.Key) string {
-	reason := "is too short or too simple and can be guessed"
-	if key.Weakness() == keys.MaybeWeak {
-		reason = "was imported by an earlier version and has 15 to 17 characters; if it has 15, it can be guessed"
-	}
-	return fmt.Sprintf("the API key %d (%s) %s: give its clients a new one from keys create, and revoke it", key.ID, key.Name, reason)
 }
 
 // names joins the full names of tables.

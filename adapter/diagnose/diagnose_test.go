@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/indexes"
+	"github.com/bookside/bookside/adapter/language"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -39,7 +42,7 @@ func TestUnknownWritePrivilegesAreAWarning(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	want := []string{"the server does not say whether the database user may write to all tables"}
-	if diff := cmp.Diff(want, p.warnings(db)); diff != "" {
+	if diff := cmp.Diff(want, Texts(p.warnings(db))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -83,7 +86,7 @@ func TestClusterWarnings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := clusterWarnings(c.cluster)
-			if len(got) != min(len(c.warning), 1) || !strings.Contains(strings.Join(got, ""), c.warning) {
+			if len(got) != min(len(c.warning), 1) || !strings.Contains(strings.Join(Texts(got), ""), c.warning) {
 				t.Errorf("%q", got)
 			}
 		})
@@ -132,12 +135,30 @@ func TestIndexesLine(t *testing.T) {
 	}
 }
 
+// TestTranslationWarning: each reason for English comes with what to do about it.
+func TestTranslationWarning(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		reason error
+		want   string
+	}{
+		{language.ErrNoContent, "name its wp-content in wordpress.content"},
+		{fmt.Errorf("no file.mo: %w", fs.ErrNotExist), "no file.mo: file does not exist: if that is not the site's wp-content, correct wordpress.content"},
+		{fmt.Errorf("file.mo: %w", fs.ErrPermission), "file.mo: permission denied: let Bookside's user read it"},
+	} {
+		got := translationWarning(language.Problem{Locale: "de_DE", Reason: c.reason}).String()
+		if !strings.HasPrefix(got, "the site's language is de_DE, ") || !strings.Contains(got, c.want) {
+			t.Errorf("%v: %q, want %q in it", c.reason, got, c.want)
+		}
+	}
+}
+
 // TestUnknownAgentOrder: an unknown order of agents is a warning.
 func TestUnknownAgentOrder(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[string]bool{"": false, "alphabetical": true} {
 		e := examination{Report: Report{Platform: Platform{AgentOrder: order}}}
-		if got := strings.Contains(strings.Join(e.warnings(), "\n"), `any_agent_order, "alphabetical"`); got != want {
+		if got := strings.Contains(strings.Join(Texts(e.warnings()), "\n"), "any_agent_order, which is alphabetical: "); got != want {
 			t.Errorf("%q: warned %t", order, got)
 		}
 	}

@@ -57,7 +57,7 @@ func (r Report) Findings() []Finding {
 		{levelIf(r.Cluster != nil, Minor), "cluster", clusterLine(r.Cluster)},
 		{Good, "table prefix", Say("%s", r.db.Prefix())},
 		{r.privilegesLevel(), "privileges", r.Privileges.Summary()},
-		{levelIf(r.Platform.State == Active, Broken), "LatePoint", Sentence{Format: r.Platform.State}},
+		{levelIf(r.Platform.State.String() == Active, Broken), "LatePoint", r.Platform.State},
 		// This is not the plugin's version, which is numbered differently.
 		{levelIf(r.Platform.Version != "", Minor), "its database", Say("version %s", cmp.Or(r.Platform.Version, "unknown"))},
 		{levelIf(!r.Privileges.SiteUnreadable() && len(r.Platform.MissingTables) == 0, Broken), "its tables", r.tablesLine()},

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -161,27 +160,27 @@ func (p Privileges) grants(db *wpdb.DB, database, account string) (g Grants) {
 	return g
 }
 
-func (p Privileges) warnings(db *wpdb.DB) []string {
-	var warnings []string
+func (p Privileges) warnings(db *wpdb.DB) []Sentence {
+	var warnings []Sentence
 	for _, lacking := range slices.Sorted(maps.Keys(p.Lacking)) {
-		warnings = append(warnings, fmt.Sprintf("the database user lacks %s on %s: requests that write there will fail", lacking, names(db, p.Lacking[lacking])))
+		warnings = append(warnings, Say("the database user lacks %s on %s: requests that write there will fail", lacking, names(db, p.Lacking[lacking])))
 	}
 	if len(p.Unaltered) > 0 {
-		warnings = append(warnings, "the database user lacks ALTER on Bookside's own tables: an upgrade that adds columns to them needs bookside migrate by a user who may, or the grants of check --grants: "+names(db, p.Unaltered))
+		warnings = append(warnings, Say("the database user lacks ALTER on Bookside's own tables: an upgrade that adds columns to them needs bookside migrate by a user who may, or the grants of check --grants: %s", names(db, p.Unaltered)))
 	}
 	if p.Unknown {
-		warnings = append(warnings, "the server does not say whether the database user may write to all tables")
+		warnings = append(warnings, Say("the server does not say whether the database user may write to all tables"))
 	}
 	if p.Passwords {
-		warnings = append(warnings, fmt.Sprintf("the database user may read the hashes of passwords in %s, which Bookside never does: revoke its privileges on %[1]s and %s, then grant those of check --grants",
-			db.FullName(wpdb.Users), db.FullName(wpdb.Usermeta)))
+		warnings = append(warnings, Say("the database user may read the hashes of passwords in %s, which Bookside never does: revoke its privileges on %s and %s, then grant those of check --grants",
+			db.FullName(wpdb.Users), db.FullName(wpdb.Users), db.FullName(wpdb.Usermeta)))
 	}
 	// Most sites have neither a network nor the add-ons.
 	hidden := slices.DeleteFunc(slices.Clone(p.Hidden), func(t wpdb.Table) bool {
 		return t == wpdb.Sitemeta || slices.Contains(wpdb.ProTables(), t) || slices.Contains(wpdb.CalendarTables(), t)
 	})
 	if len(hidden) > 0 {
-		warnings = append(warnings, fmt.Sprintf("the database user may not read %s: if they exist, they are treated as missing", names(db, hidden)))
+		warnings = append(warnings, Say("the database user may not read %s: if they exist, they are treated as missing", names(db, hidden)))
 	}
 	return warnings
 }

@@ -28,6 +28,15 @@ func list(parts []Sentence) Sentence {
 // String returns the sentence in English.
 func (s Sentence) String() string { return fmt.Sprintf(s.Format, s.Values...) }
 
+// Texts returns sentences in English; the list is never nil.
+func Texts(sentences []Sentence) []string {
+	texts := make([]string, len(sentences))
+	for i, s := range sentences {
+		texts[i] = s.String()
+	}
+	return texts
+}
+
 // Moment is an instant in a sentence, in UTC.
 type Moment struct{ time.Time }
 

@@ -68,25 +68,25 @@ func (f *Files) tell(err error) {
 	f.told = reason
 }
 
-// Problem says why texts are English on a site in another language, or "" if they are not.
-func (f *Files) Problem(locale string) string {
-	if English(locale) {
-		return ""
-	}
-	_, err := f.read(locale)
-	switch {
-	case errors.Is(err, errUnknown):
-		return "Bookside does not know where the site's files are: name its wp-content in wordpress.content"
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Sprintf("%v: if that is not the site's wp-content, correct wordpress.content; otherwise the plugin is not translated and writes English, too", err)
-	case err != nil:
-		return fmt.Sprintf("%v: let Bookside's user read it, or install the translation again", err)
-	default:
-		return ""
-	}
+// Problem is why texts are English on a site in another language.
+type Problem struct {
+	Locale string
+	Reason error // ErrNoContent, fs.ErrNotExist or another one of the file, which it names
 }
 
-var errUnknown = errors.New("the site's wp-content is not known")
+// Problem returns why texts are English in a language, or nil if they are not, or should be.
+func (f *Files) Problem(locale string) *Problem {
+	if English(locale) {
+		return nil
+	}
+	if _, err := f.read(locale); err != nil {
+		return &Problem{locale, err}
+	}
+	return nil
+}
+
+// ErrNoContent means that nobody has said where the site's files are.
+var ErrNoContent = errors.New("the site's wp-content is not known")
 
 // paths are the possible places of a translation, in the order in which WordPress tries them
 // (load_plugin_textdomain, WordPress 6.9); only the first that exists counts. Beside a .l10n.php, which
@@ -99,7 +99,7 @@ func (f *Files) paths(locale string) [2]string {
 func (f *Files) read(locale string) (Texts, error) {
 	switch {
 	case f.content == "":
-		return nil, errUnknown
+		return nil, ErrNoContent
 	case !locales.MatchString(locale):
 		return nil, fmt.Errorf("%w: no language has this name", fs.ErrNotExist)
 	}

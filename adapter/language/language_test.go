@@ -51,8 +51,8 @@ func TestTexts(t *testing.T) {
 					t.Errorf("%q is %q, want %q", original, got, want)
 				}
 			}
-			if problem := files.Problem("de_DE"); problem != "" {
-				t.Error(problem)
+			if problem := files.Problem("de_DE"); problem != nil {
+				t.Error(problem.Reason)
 			}
 		})
 	}
@@ -153,8 +153,8 @@ func TestUnreadable(t *testing.T) {
 					t.Errorf("%q", got)
 				}
 			}
-			if problem := files.Problem("de_DE"); !strings.Contains(problem, path) || !strings.Contains(problem, "install the translation again") {
-				t.Errorf("problem %q", problem)
+			if problem := files.Problem("de_DE"); problem == nil || !strings.Contains(problem.Reason.Error(), path) {
+				t.Errorf("problem %+v", problem)
 			}
 			if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), path) {
 				t.Errorf("log %q", log.String())
@@ -209,8 +209,8 @@ func TestReadable(t *testing.T) {
 			if got := files.Texts("de_DE").Of("Service"); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
-			if problem := files.Problem("de_DE"); (problem == "") != c.ok {
-				t.Errorf("problem %q", problem)
+			if problem := files.Problem("de_DE"); (problem == nil) != c.ok {
+				t.Errorf("problem %+v", problem)
 			}
 		})
 	}
@@ -245,13 +245,13 @@ func TestProblem(t *testing.T) {
 	t.Parallel()
 	content := t.TempDir()
 	for _, c := range []struct{ content, locale, want string }{
-		{"", "", ""}, {"", "en_US", ""}, {"", "de_DE", "name its wp-content in wordpress.content"},
+		{"", "", ""}, {"", "en_US", ""}, {"", "de_DE", "wp-content is not known"},
 		{content, "", ""}, {content, "de_DE", filepath.Join(content, "plugins", "latepoint", "languages", "latepoint-de_DE.mo")},
 		{content, "../x", "no language has this name"},
 	} {
 		got := language.NewFiles(c.content).Problem(c.locale)
-		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-			t.Errorf("%q in %q: %q, want %q", c.locale, c.content, got, c.want)
+		if (got == nil) != (c.want == "") || got != nil && (got.Locale != c.locale || !strings.Contains(got.Reason.Error(), c.want)) {
+			t.Errorf("%q in %q: %+v, want %q", c.locale, c.content, got, c.want)
 		}
 	}
 }

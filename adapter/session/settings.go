@@ -83,12 +83,13 @@ const (
 // optionLanguage is WordPress's option with the language of the site, which is English if empty or missing.
 const optionLanguage = "WPLANG"
 
-// TranslationProblem says why stored and mailed texts are not in the site's language, and returns that
-// language; "" if they are.
-func TranslationProblem(ctx context.Context, s *Session) (locale, problem string, err error) {
+// TranslationProblem returns why stored and mailed texts are not in the site's language, or nil if they are.
+func TranslationProblem(ctx context.Context, s *Session) (*language.Problem, error) {
 	options, err := s.DB.OptionValues(ctx, optionLanguage)
-	locale = wpdb.PlainText(options[optionLanguage])
-	return locale, s.languages.Problem(locale), err
+	if err != nil {
+		return nil, err
+	}
+	return s.languages.Problem(wpdb.PlainText(options[optionLanguage])), nil
 }
 
 // currencySettings are the settings of Currency.

@@ -97,7 +97,7 @@ func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOu
 		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", err))
 	}
 	if err := server.TryRedis(ctx, c); err != nil {
-		report.Warnings = append(report.Warnings, "Redis does not count requests, so each server counts its own; see rate_limit.redis: "+ratelimit.RedisError(err))
+		report.Warnings = append(report.Warnings, diagnose.Say("Redis does not count requests, so each server counts its own; see rate_limit.redis: %s", ratelimit.RedisError(err)))
 	}
 	f := findings{Report: report, target: t, db: db, show: show}
 	if err := f.examineWork(ctx, c, p.now); err != nil {
@@ -126,7 +126,7 @@ func (f *findings) examineWork(ctx context.Context, c settings.Config, now domai
 			return err
 		}
 		if f.server = findServer(ctx, c.Admin.Listen, own); f.server != nil && f.server.foreign() {
-			f.Warnings = append(f.Warnings, "the server that answers at "+f.server.address+" "+f.server.site())
+			f.Warnings = append(f.Warnings, diagnose.Say("the server that answers at %s %s", f.server.address, f.server.site()))
 		}
 	}
 	if len(f.Privileges.Lacking) > 0 {
@@ -153,7 +153,7 @@ func (f *findings) examineWork(ctx context.Context, c settings.Config, now domai
 		return nil
 	}
 	if err := server.NewAsker(c, platform).Try(ctx); err != nil {
-		f.Warnings = append(f.Warnings, waits+"; see wordpress.loopback: "+err.Error())
+		f.Warnings = append(f.Warnings, diagnose.Say("%s; see wordpress.loopback: %s", waits, err))
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (f *findings) describeOverlaps(ctx context.Context, now domain.Clock) error
 // problems returns why check fails.
 func (f findings) problems() []string {
 	if len(f.Problems) > 0 {
-		return f.Problems
+		return diagnose.Texts(f.Problems)
 	}
 	problems := f.brokenWork()
 	if f.show.conflicts && f.Overlapping() {

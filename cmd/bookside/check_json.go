@@ -104,7 +104,7 @@ func newGrantsJSON(g diagnose.Grants) grantsJSON {
 }
 
 func (f findings) json() (r checkReport) {
-	r.OK, r.Problems, r.Warnings = f.failure() == nil, notNull(f.problems()), notNull(f.Warnings)
+	r.OK, r.Problems, r.Warnings = f.failure() == nil, notNull(f.problems()), diagnose.Texts(f.Warnings)
 	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = f.db.Version(), f.target.Database, f.target.Address, f.Account
 	if e := f.Encryption; e != nil && e.Version != "" {
 		r.Database.TLS = &tlsJSON{e.Version, e.Verified}
@@ -129,7 +129,7 @@ func (f findings) json() (r checkReport) {
 		r.Rights.Lacking[privileges] = f.db.FullNames(tables)
 	}
 	r.Rights.grantsJSON = newGrantsJSON(f.Grants)
-	r.Platform.State, r.Platform.Version, r.Platform.MissingTables = f.Platform.State, f.Platform.Version, f.db.FullNames(f.Platform.MissingTables)
+	r.Platform.State, r.Platform.Version, r.Platform.MissingTables = f.Platform.State.String(), f.Platform.Version, f.db.FullNames(f.Platform.MissingTables)
 	r.Platform.Unwritable = []string{}
 	for _, u := range f.Platform.Unwritable {
 		r.Platform.Unwritable = append(r.Platform.Unwritable, f.db.FullName(u.Table)+": "+u.Reason)

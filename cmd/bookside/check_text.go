@@ -79,7 +79,7 @@ func (f findings) text(color bool) string {
 		text = colored.String()
 	}
 	for _, warning := range f.Warnings {
-		text += "warning: " + warning + "\n"
+		text += "warning: " + warning.String() + "\n"
 	}
 	if f.show.grants {
 		text += allGrants(f.Grants)

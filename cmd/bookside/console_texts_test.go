@@ -264,6 +264,9 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 		"adapter/keys/calendars.go":         {`errors\.New\("([^"]+)"\)`},
 		"adapter/diagnose/findings.go":      {`Say\("((?:[^"\\]|\\.)+)"`, `(?:Minor\)|Broken\)|Good|incomplete\)|Level\(\)), "([A-Za-z ]+)", `},
 		"adapter/diagnose/rating.go":        {`Say\("((?:[^"\\]|\\.)+)"`, `const name = "([^"]+)"`},
+		"adapter/diagnose/diagnose.go":      {`Say\("((?:[^"\\]|\\.)+)"`},
+		"adapter/diagnose/warnings.go":      {`Say\("((?:[^"\\]|\\.)+)"`},
+		"adapter/diagnose/privileges.go":    {`Say\("((?:[^"\\]|\\.)+)"`},
 	} {
 		for _, pattern := range patterns {
 			found := regexp.MustCompile(pattern).FindAllStringSubmatch(string(readFile(t, "../../"+file)), -1)

@@ -56,6 +56,8 @@ func TestOverview(t *testing.T) {
 	v.open("/console").says(http.StatusOK, "Sunday, 6 December 2026</h3>", "Examined just now")
 	k.clock = now.Add(2 * time.Minute)
 	v.open("/console").says(http.StatusOK, `succeeded <strong>3</strong>`, "cannot be served", "The database cannot be used at the moment.", "Times are in UTC.", `<th scope="row">00:31</th>`)
+	v.inGerman("/console").says(http.StatusOK, "wp_latepoint_bookings: Aktivieren Sie LatePoint 5 in der Verwaltung der Website, damit es seine Tabellen anlegt",
+		"die Uhr des Datenbankservers weicht um ").wantGerman("a site that cannot be served")
 	database.Execute(t, "RENAME TABLE elsewhere TO wp_latepoint_bookings", "RENAME TABLE wp_bookside_figures TO elsewhere")
 	k.clock = now.Add(4 * time.Minute)
 	v.open("/console").says(http.StatusOK, "Sunday, 6 December 2026</h3>", "those of this server alone", `succeeded <strong>3</strong>`)

@@ -78,7 +78,7 @@ func needsView(found health) g.Node {
 // needs returns what needs a person, what is broken first.
 func (found health) needs() (needs []diagnose.Rating) {
 	for _, problem := range found.Problems {
-		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Broken, Name: "cannot be served", Text: diagnose.Say("%s", problem)}})
+		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Broken, Name: "cannot be served", Text: problem}})
 	}
 	all := slices.Clone(found.rating)
 	for _, f := range found.Findings() {
@@ -91,7 +91,7 @@ func (found health) needs() (needs []diagnose.Rating) {
 		}
 	}
 	for _, warning := range found.Warnings {
-		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Minor, Name: "warning", Text: diagnose.Say("%s", warning)}})
+		needs = append(needs, diagnose.Rating{Finding: diagnose.Finding{Level: diagnose.Minor, Name: "warning", Text: warning}})
 	}
 	return needs
 }
