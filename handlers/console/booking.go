@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/journal"
@@ -63,6 +64,12 @@ func (c *Console) loadBooking(v *visit) (p bookingPage, found bool, err error) {
 		return p, false, err
 	}
 	return p, true, p.loadHistory(v)
+}
+
+// begun reports whether the booking has begun.
+func (p *bookingPage) begun() bool {
+	day, ok := availability.ParseDay(string(p.StartDate))
+	return ok && p.StartTime != nil && !availability.MomentOf(p.site.LocalNow()).Before(availability.Moment{Day: day, Minutes: availability.Minutes(*p.StartTime)})
 }
 
 // loadHistory loads what happened to the booking, its order and its payments. Without our tables there is nothing.

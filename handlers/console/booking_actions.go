@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,7 +21,8 @@ type bookingAction struct {
 	Button  page.Text
 	Done    page.Text // a sentence
 	Reason  string    // the field of the operation that takes a reason; "" for none
-	Moves   bool      // to another time or agent
+	Moves   bool      // to another time, agent or location
+	Begun   bool      // only of bookings that have begun
 	May     func(status string) bool
 	request api.Request // its target is behind the path of the booking
 }
@@ -34,6 +36,9 @@ var bookingActions = []bookingAction{
 		May: func(status string) bool { return status == records.StatusPending }},
 	{Name: "reschedule", Button: "Reschedule", Done: "The booking was rescheduled.", Reason: records.RescheduleReason, Moves: true, request: api.Request{Method: http.MethodPut},
 		May: func(status string) bool { return status == records.StatusPending || status == records.StatusApproved }},
+	{Name: "no-show", Button: "Mark as a no-show", Done: "The booking was marked as a no-show.", Begun: true,
+		request: api.Request{Method: http.MethodPut, Body: map[string]any{"status": records.StatusNoShow}},
+		May:     func(status string) bool { return records.TransitionAllowed(status, records.StatusNoShow) }},
 	{Name: "cancel", Button: "Cancel the booking", Done: "The booking was cancelled.", Reason: records.MoveReason, request: api.Request{Method: http.MethodPost, Target: "/cancel"},
 		May: func(status string) bool {
 			return status != records.StatusCancelled && records.TransitionAllowed(status, records.StatusCancelled)
@@ -45,7 +50,7 @@ func (a bookingAction) path(id int64) string { return bookingPath(id) + "/" + a.
 // fields are what the operation gets of the form.
 func (a bookingAction) fields() (names []string) {
 	if a.Moves {
-		names = append(names, "start_date", "start_time", "agent_id")
+		names = append(names, "start_date", "start_time", "agent_id", "location_id")
 	}
 	if a.Reason != "" {
 		names = append(names, a.Reason)
@@ -60,12 +65,13 @@ const notifyField = "send_notification"
 type actionForm struct {
 	bookingAction
 	page.Form
-	booking  bookingPage
-	tag      string // of the booking as it is shown
-	agents   []slots.Choice
-	warnings []string
-	possible *bookingFacts // what the booking would be; nil if that is not known
-	conflict *conflict     // why a time is not free; nil if it is, or if that is not known
+	booking   bookingPage
+	tag       string // of the booking as it is shown
+	agents    []slots.Choice
+	locations []slots.Choice
+	warnings  []string
+	possible  *bookingFacts // what the booking would be; nil if that is not known
+	conflict  *conflict     // why a time is not free; nil if it is, or if that is not known
 }
 
 // bookingFacts are what the console reads of a booking in a response of the API.
@@ -133,6 +139,7 @@ func (c *Console) showAction(v *visit) error {
 			f.Values.Set("start_time", page.Clock(int(*b.StartTime)))
 		}
 		f.Values.Set("agent_id", strconv.FormatInt(b.Agent.ID, 10))
+		f.Values.Set("location_id", strconv.FormatInt(domain.ValueOr(b.Location.ID, 0), 10))
 		return c.showActionForm(v, http.StatusOK, f)
 	})
 }
@@ -147,6 +154,9 @@ func (c *Console) redisplayAction(v *visit, status int, problem page.Text) error
 func (c *Console) showActionForm(v *visit, status int, f *actionForm) (err error) {
 	if f.Moves {
 		if f.agents, err = slots.Choices(v.ctx(), f.booking.site, domain.AgentResource); err != nil {
+			return err
+		}
+		if f.locations, err = slots.Choices(v.ctx(), f.booking.site, domain.LocationResource); err != nil {
 			return err
 		}
 	}
@@ -193,6 +203,7 @@ func (f *actionForm) ask(id int64, confirmed bool) api.Request {
 	ask.Target = "/bookings/" + strconv.FormatInt(id, 10) + ask.Target
 	ask.Tag = f.Value("tag")
 	ask.Body = map[string]any{"dry_run": !confirmed}
+	maps.Copy(ask.Body, f.request.Body)
 	if confirmed {
 		ask.Nonce = f.Value("nonce")
 	}

@@ -69,10 +69,13 @@ func TestBookingActions(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine has no checksums of tables
 	k, database := serveDay(t)
+	database.Execute(t, `INSERT INTO wp_latepoint_bookings (id, booking_code, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
+		VALUES (7006, 'CODE7006', 1, 1, 1, 'approved', '2026-11-20', 600, '2026-11-20', 615, 0, 0, 3)`)
 	v := k.login()
 	v.open("/console/bookings/7005").says(http.StatusOK, "7005/approve", "7005/decline", "7005/reschedule", "7005/cancel")
-	if approved := v.open("/console/bookings/7001"); strings.Contains(approved.text, "7001/decline") || strings.Contains(approved.text, "7001/approve") {
-		t.Error("an approved booking can be approved or declined")
+	v.open("/console/bookings/7006").says(http.StatusOK, "7006/no-show")
+	if approved := v.open("/console/bookings/7001"); strings.Contains(approved.text, "7001/decline") || strings.Contains(approved.text, "7001/approve") || strings.Contains(approved.text, "7001/no-show") {
+		t.Error("an approved booking to come can be approved, declined or a no-show")
 	}
 	before := database.Snapshot(t)
 	for _, c := range []struct {
@@ -86,7 +89,9 @@ func TestBookingActions(t *testing.T) {
 		{"7005", "approve", url.Values{"send_notification": {"1"}}, []string{"pending → approved", "as its settings and workflows say"}, http.MethodPost, `{"send_notification":true}`, "/approve", "The booking was approved."},
 		{"7005", "decline", url.Values{"reason": {"The room is closed"}}, []string{"pending → cancelled", "The room is closed", "none are sent", "the reason was not stored"}, http.MethodPost, `{"reason":"The room is closed"}`, "/decline", "The booking was declined."},
 		{"7002", "cancel", nil, []string{"approved → cancelled"}, http.MethodPost, "{}", "/cancel", "The booking was cancelled."},
-		{"7001", "reschedule", url.Values{"start_time": {"16:00"}}, []string{"09:00 → 16:00"}, http.MethodPut, `{"start_time":"16:00"}`, "", "The booking was rescheduled."},
+		{"7001", "reschedule", url.Values{"start_time": {"16:00"}, "location_id": {"2"}}, []string{"09:00 → 16:00", "Practice by the Park → Studio by the Canal"},
+			http.MethodPut, `{"start_time":"16:00","location_id":2}`, "", "The booking was rescheduled."},
+		{"7006", "no-show", nil, []string{"approved → no show"}, http.MethodPut, `{"status":"no_show"}`, "", "The booking was marked as a no-show."},
 	} {
 		path := "/console/bookings/" + c.id + "/" + c.action
 		rehearsed := v.fill(path, c.sent).says(http.StatusOK, c.says...)

@@ -25,7 +25,7 @@ func (p *bookingPage) actions() g.Node {
 		return nil
 	}
 	return h.Nav(h.Class("actions"), page.Label("Actions"), g.Map(bookingActions, func(a bookingAction) g.Node {
-		return g.If(a.May(p.Status), page.Button(a.path(p.ID), a.Button))
+		return g.If(a.May(p.Status) && (!a.Begun || p.begun()), page.Button(a.path(p.ID), a.Button))
 	}))
 }
 
@@ -52,7 +52,7 @@ func (f *actionForm) inputs() g.Node {
 		inputs = append(inputs, h.Div(h.Class("pair"),
 			f.Text("start_date", "Day", "", h.Type("date"), h.Required()),
 			f.Text("start_time", "Start", "", h.Type("time"), h.Required())),
-			f.Select("agent_id", "Agent", "", recordChoices(f.agents)))
+			f.Select("agent_id", "Agent", "", recordChoices(f.agents)), f.Select("location_id", "Location", "", recordChoices(f.locations)))
 	}
 	if f.Reason != "" {
 		inputs = append(inputs, f.Text(f.Reason, "Reason", "Optional. Sites with LatePoint Pro Features that ask for reasons keep it."))
@@ -126,7 +126,7 @@ func (f *actionForm) obstacle(csrf string) g.Node {
 		// Each time sends the form again, with this start.
 		times := g.Map(f.conflict.Free, func(start string) g.Node {
 			return h.Form(h.Method("post"), h.Action(f.path(f.booking.ID)), page.Hidden("csrf", csrf), page.Hidden("tag", f.tag),
-				g.Map([]string{"start_date", "agent_id", f.Reason, notifyField}, func(name string) g.Node { return page.Hidden(name, f.Value(name)) }),
+				g.Map([]string{"start_date", "agent_id", "location_id", f.Reason, notifyField}, func(name string) g.Node { return page.Hidden(name, f.Value(name)) }),
 				h.Button(h.Name("start_time"), h.Value(start), g.Text(start)))
 		})
 		free := page.Fact{Name: "Free that day", Content: h.Div(h.Class("actions"), times)}
