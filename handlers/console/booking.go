@@ -69,7 +69,7 @@ func (c *Console) loadBooking(v *visit) (p bookingPage, found bool, err error) {
 // begun reports whether the booking has begun.
 func (p *bookingPage) begun() bool {
 	day, ok := availability.ParseDay(string(p.StartDate))
-	return ok && p.StartTime != nil && !availability.MomentOf(p.site.LocalNow()).Before(availability.Moment{Day: day, Minutes: availability.Minutes(*p.StartTime)})
+	return ok && p.StartTime != nil && !availability.MomentOf(p.site.LocalNow()).Before(availability.Moment{Day: day, Minutes: *p.StartTime})
 }
 
 // loadHistory loads what happened to the booking, its order and its payments. Without our tables there is nothing.
