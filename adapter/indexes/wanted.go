@@ -115,6 +115,9 @@ var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Bookings, "booking_code"), []use{
 		lookup("the console's search for a code", "booking_code", "id"),
 	}},
+	{wpdb.OwnIndex(wpdb.Activities, "booking_id"), []use{
+		lookup("a booking on the console", "booking_id", "id"),
+	}},
 	{wpdb.OwnIndex(wpdb.OrderItems, "total"), []use{
 		lookup("GET /bookings?price_min=…", "total", "id"),
 	}},

@@ -17,7 +17,7 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// shownHistory is the number of changes, and of events, on the page of a booking.
+// shownHistory is the number of changes, of events and of activities on the page of a booking.
 const shownHistory = 50
 
 // bookingPage is a booking with its history.
@@ -26,7 +26,8 @@ type bookingPage struct {
 	site     *session.Session
 	address  string // of WordPress; "" if unknown
 	changes  []journal.Entry
-	events   []events.Stored  // that extensions were told about
+	events   []events.Stored // that extensions were told about
+	logged   []records.Activity
 	keyNames map[int64]string // of the keys that made changes
 	done     string           // the action that was just done; "" for none
 	readOnly bool             // see Site
@@ -72,7 +73,7 @@ func (p *bookingPage) begun() bool {
 	return ok && p.StartTime != nil && !availability.MomentOf(p.site.LocalNow()).Before(availability.Moment{Day: day, Minutes: *p.StartTime})
 }
 
-// loadHistory loads what happened to the booking, its order and its payments. Without our tables there is nothing.
+// loadHistory loads what happened to the booking, its order and its payments. Where a table is missing there is nothing.
 func (p *bookingPage) loadHistory(v *visit) (err error) {
 	of := map[journal.Resource][]int64{journal.Bookings: {p.ID}}
 	if p.Order != nil {
@@ -85,6 +86,9 @@ func (p *bookingPage) loadHistory(v *visit) (err error) {
 		return err
 	}
 	if p.events, err = events.OfBooking(v.ctx(), v.Platform.DB, p.ID, shownHistory); err != nil && !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
+	if p.logged, err = records.LoadActivities(v.ctx(), p.site, p.ID, shownHistory); err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
 	}
 	p.keyNames, err = v.keyNamesIn(p.changes)

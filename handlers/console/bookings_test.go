@@ -117,15 +117,25 @@ func TestBookingPage(t *testing.T) {
 		`INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id, old_status, new_status, agent_id, service_id, location_id) VALUES
 			(1, 'bookings', 7001, 'updated', '2026-11-20 10:00:00', 'api', 1, 'approved', 'pending', 1, 1, 1), (2, 'bookings', 7002, 'deleted', '2026-11-20 10:00:00', 'site', 3, NULL, NULL, 1, 1, 1)`,
 		`INSERT INTO wp_bookside_events (event, record_id, status, tries, due_at, failure, created_at) VALUES
-			('booking_updated', 7001, 'failed', 1, '2026-11-20 10:00:00', 'Zoom was not told', '2026-11-20 10:00:00'), ('booking_updated', 7002, 'failed', 1, '2026-11-20 10:00:00', 'of another', '2026-11-20 10:00:00')`)...)
+			('booking_updated', 7001, 'failed', 1, '2026-11-20 10:00:00', 'Zoom was not told', '2026-11-20 10:00:00'), ('booking_updated', 7002, 'failed', 1, '2026-11-20 10:00:00', 'of another', '2026-11-20 10:00:00')`,
+		`INSERT INTO wp_latepoint_activities (booking_id, code, description, initiated_by, initiated_by_id, created_at) VALUES
+			(7001, 'booking_change_status', 'Termin <b>bewegt</b>', 'admin', 3, '2026-11-20 09:00:00'), (7001, 'booking_updated', '{"booking_data_vars":{"new":{}}}', 'agent', 2, '2026-11-20 09:01:00'),
+			(7001, 'email_sent', '{"status":"success","to":"lena@example.org","extra_data":{"subject":"Your appointment"}}', '', 0, '2026-11-20 09:02:00'), (7001, 'darsna_paid', NULL, 'customer', 1, '2026-11-20 09:03:00'),
+			(7001, 'order_intent_updated', 'of an order', '', 0, '2026-11-20 09:00:00'), (7002, 'booking_change_status', 'of another', 'admin', 3, '2026-11-20 09:00:00')`)...)
 	v := k.login()
 	booking := v.open("/console/bookings/7001").says(http.StatusOK, "Booking 7001", "approved", "Sun 6 Dec 2026, 09:00–10:00", "2026-12-06 08:00 UTC", "CODE7001", "60 minutes", "Miriam Albers", "Quick check",
-		"approved → pending", t.Name(), "2026-11-20 11:00", "Zoom was not told", "route_name=bookings__index", "when=all&customer=1", "/console/bookings?day=2026-12-06")
-	for _, other := range []string{"deleted", "of another"} {
+		"approved → pending", t.Name(), "2026-11-20 11:00", "Zoom was not told", "route_name=bookings__index", "when=all&customer=1", "/console/bookings?day=2026-12-06",
+		"Status changed", "WordPress user 3", "Termin <b>bewegt</b>", "2026-11-20 10:00", "agent 2", "lena@example.org: Your appointment", "nobody who was logged in", "Darsna paid", "the customer")
+	if strings.Contains(string(booking.body), "<b>bewegt") {
+		t.Error("a description is not escaped")
+	}
+	for _, other := range []string{"deleted", "of another", "of an order"} {
 		if strings.Contains(booking.text, other) {
 			t.Errorf("the page has what belongs to another booking: %s", other)
 		}
 	}
+	v.inGerman("/console/bookings/7001").says(http.StatusOK, "Status geändert", "niemand, der angemeldet war").wantGerman("a booking")
+	v.open("/console/bookings/7005").says(http.StatusOK, "LatePoint's activity log has nothing about this booking.")
 	v.open("/console/journal").says(http.StatusOK, `href="/console/bookings/7001"`, ">"+t.Name()+"<")
 	for _, id := range []string{"99999", "x", "-1", "0"} {
 		v.open("/console/bookings/"+id).says(http.StatusNotFound, "There is no such booking")

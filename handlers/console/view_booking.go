@@ -35,6 +35,8 @@ func (p *bookingPage) view() g.Node {
 		),
 		h.H2(page.Text("History")),
 		p.history(),
+		h.H2(page.Text("LatePoint's activities")),
+		p.activities(),
 		h.H2(page.Text("Extensions")),
 		p.told(),
 	}
@@ -146,6 +148,19 @@ func (p *bookingPage) history() g.Node {
 
 // singular are the names of single records in the history of a booking.
 var singular = map[journal.Resource]page.Text{journal.Bookings: "Booking", journal.Orders: "Order", journal.Payments: "Transaction"}
+
+// activities shows what the plugin's activity log says about the booking, with what the API added to it.
+func (p *bookingPage) activities() g.Node {
+	if len(p.logged) == 0 {
+		return h.P(page.Text("LatePoint's activity log has nothing about this booking."))
+	}
+	return page.Table([]page.Text{"Activity", "Who", "Details", "Time"}, g.Map(p.logged, func(a records.Activity) g.Node {
+		return page.Row(h.Span(h.Class("name"), words.Activity(a.Code)),
+			page.Cell("Who", words.ActivityBy(a)),
+			page.Cell("Details", words.ActivityDetails(a)),
+			page.Cell("Time", page.Stamp(a.CreatedAt, "not known")))
+	}))
+}
 
 // told shows the events of the booking that extensions were told about.
 func (p *bookingPage) told() g.Node {
