@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/api"
 )
@@ -44,9 +45,13 @@ func publicAddress(home, basePath string) string {
 // api returns how to ask the API.
 func (s *Site) api() api.Caller { return api.Caller{Send: s.Ask, Base: s.basePath()} }
 
-// askAsAdmin asks the API in the name of the person who has logged in.
+// askAsAdmin asks the API in the name of the person who has logged in, here or in WordPress.
 func (v *visit) askAsAdmin(ask api.Request) (*api.Answer, error) {
-	return v.api().AsAdmin(v.ctx(), v.person, ask)
+	admin := keys.Key{Kind: keys.Admin, Name: v.person}
+	if v.wordpress {
+		admin = keys.Key{Kind: keys.User, UserID: v.userID}
+	}
+	return v.api().AsAdmin(v.ctx(), admin, ask)
 }
 
 // basePath returns the base path of the API.

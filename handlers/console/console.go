@@ -148,6 +148,7 @@ type visit struct {
 	openError error
 	// wordpress marks requests from the companion, for the pages of wp-admin.
 	wordpress  bool
+	userID     int64            // of the WordPress user who asks; 0 for none
 	signAnswer signature.Signer // nil for answers that are not signed
 }
 

@@ -54,7 +54,9 @@ func TestFreeTimes(t *testing.T) {
 		`"reason":"booked","message":"Another booking overlaps.","extension":"","booking":{"id":7001,"code":"CODE7001","service":"`, `"customer":"Lena Hoffmann","date":"2026-12-08","start":600,"end":660},"places":[{"text":"the booking","page":"admin.php?page=latepoint\u0026route_name=bookings__index\u0026filter%5Bid%5D=7001"}]`,
 		`"reason":"hold"`, `"booking":null,"places":[]`, `"places":[{"text":"schedule of the agent","page":"admin.php?page=latepoint\u0026route_name=agents__edit_form\u0026id=1"}`)
 	c.ask(http.MethodGet, "/wordpress/free-times?service=1&agent=1&day=2026-12-09", nil).contains(http.StatusOK, `"missing":"That day is off.","free":0,"all":0,"starts":[],"places":[{"text":"schedule of the agent"`)
-	c.ask(http.MethodGet, "/wordpress/free-times?service=99", nil).contains(http.StatusOK, `"problems":["Invalid input data.","Service not found."],"missing":""`, `"starts":[]`)
+	c.ask(http.MethodGet, "/wordpress/free-times?service=99&user=5", nil).contains(http.StatusOK, `"problems":["Invalid input data.","Service not found."],"missing":""`, `"starts":[]`)
+	k.kept.Flush(t.Context())
+	c.ask(http.MethodGet, "/wordpress/requests", nil).contains(http.StatusOK, `"caller":"user","key_id":0,"key":"","user_id":5,"method":"GET","path":"/availability"`, `"caller":"console"`)
 	database.Execute(t, "DELETE FROM wp_latepoint_services")
 	v.open("/console/bookings/free-times").says(http.StatusOK, "The site has no services yet.")
 	c.ask(http.MethodGet, "/wordpress/free-times", nil).contains(http.StatusOK, `"service":0,`, `"services":[]`)

@@ -77,6 +77,7 @@ func (c *Console) withSignature(serve func(*visit) error) http.Handler {
 			return c.badForm(v)
 		}
 		v.person = keys.CutName(v.r.PostForm.Get("person"), "")
+		v.userID, _ = strconv.ParseInt(v.r.Form.Get("user"), 10, 64) // most pages do not send it
 		return serve(v)
 	})
 }

@@ -67,9 +67,10 @@ type Caller struct {
 	Base string // the base path of the API
 }
 
-// AsAdmin sends a request with the rights of an administrator, in the name of a person; "" for an unknown one.
-func (c Caller) AsAdmin(ctx context.Context, person string, request Request) (*Answer, error) {
-	admin := keys.Key{Kind: keys.Admin, Name: person, Permissions: []string{"read", "write", "delete"}}
+// AsAdmin sends a request with the rights of an administrator, in the name of admin: a person on the console, or a WordPress
+// user.
+func (c Caller) AsAdmin(ctx context.Context, admin keys.Key, request Request) (*Answer, error) {
+	admin.Permissions = []string{"read", "write", "delete"}
 	for {
 		answer, err := c.ask(ctx, admin, request)
 		if err != nil || answer.Error.Code != domain.CodeInProgress {

@@ -102,7 +102,7 @@ function request_caller(array $request): string
             /* translators: %s: the name of a calendar. */
             return sprintf(__('calendar %s', 'bookside'), $request['key']);
         case 'console':
-            return __('an administrator, on the console or in WordPress', 'bookside');
+            return __('an administrator, on the console', 'bookside');
         case 'user':
             $user = get_userdata($request['user_id']);
             /* translators: %d: the number of a user. */

@@ -13,7 +13,7 @@ defined('ABSPATH') || exit;
 function show_times(): void
 {
     $day = isset($_GET['day']) ? sanitize_text_field(wp_unslash($_GET['day'])) : '';
-    $times = ask_newer_server('/free-times', ['service' => asked_id('service'), 'agent' => asked_id('agent'), 'location' => asked_id('location'), 'day' => $day]);
+    $times = ask_newer_server('/free-times', ['service' => asked_id('service'), 'agent' => asked_id('agent'), 'location' => asked_id('location'), 'day' => $day, 'user' => get_current_user_id()]);
     if (is_wp_error($times)) {
         show_problem($times);
         return;
