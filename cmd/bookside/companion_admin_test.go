@@ -27,7 +27,11 @@ func newCompanionSite(t *testing.T, db *fixtures.Database) *fixtures.WordPress {
 /* Plugin Name: LatePoint */
 define('LATEPOINT_VERSION', '5.6.5');
 add_action('admin_menu', function () {
-	add_menu_page('LatePoint', 'LatePoint', 'read', 'latepoint', function () { echo '<div class="wrap"><h1>LatePoint</h1></div>'; });
+	add_menu_page('LatePoint', 'LatePoint', 'read', 'latepoint', function () {
+		echo '<div class="wrap"><h1>LatePoint</h1>';
+		do_action('latepoint_booking_data_form_after', (object) ['id' => '7001'], '1');
+		echo '</div>';
+	});
 });
 add_filter('http_request_args', fn($sent) => ['timeout' => 60] + $sent);
 `})
@@ -274,8 +278,13 @@ func testPagesOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) 
 		$show('show_agenda_link'); delete_transient('bookside_agenda'); $show('show_page', ['tab' => 'settings']); echo "before $asked,"; $show('show_agenda_link'); $show('show_agenda_link'); echo " then $asked."; delete_transient('bookside_agenda');`)
 	wantTexts(t, waits, "Address of the server", "before 0, then 1.") // what the old server said is known, and settings need no agenda
 	agenda := w.Run(t, parts+`$at = fn($address) => print(Bookside\agenda_url(['address' => $address, 'path' => '/console/bookings']) . "\n"); $at('https://bookings.example'); $at('');
-		add_filter('admin_url', fn() => 'https://practice.example/wp-admin/'); $at(''); $show('show_agenda_link');`)
-	wantTexts(t, agenda, "https://bookings.example/console/bookings\n", "The agenda is on the console: run")
+		$booking = fn($id) => Bookside\show_booking_link((object) ['id' => $id]); add_filter('admin_url', fn() => 'http://localhost/wp-admin/');
+		$booking('7'); wp_set_current_user(get_user_by('login', 'admin')->ID); $booking('8'); $booking(null);
+		add_filter('admin_url', fn() => 'https://practice.example/wp-admin/'); $at(''); $show('show_agenda_link'); $booking('9');`)
+	wantTexts(t, agenda, "https://bookings.example/console/bookings\n", `/console/bookings/8" target="_blank">History and requests`, "The agenda is on the console: run")
+	if strings.Count(agenda, "History and requests") != 1 { // neither for users without the right, nor for new bookings, nor where the console is out of reach
+		t.Errorf("links to bookings: %s", agenda)
+	}
 	execute(t, db.SQL, "DELETE FROM wp_latepoint_bookings WHERE id = 7901")
 }
 

@@ -216,6 +216,12 @@ func (v *visitor) readPages() {
 		v.t.Errorf("agenda: %s", link)
 	}
 	v.shows("This address does not lead to the server of the API", "")
+	v.open("admin.php?page=latepoint")
+	v.shows("History and requests", "")
+	if link := v.eval("document.querySelector('#wpbody-content a').getAttribute('href')"); !strings.HasSuffix(link, "/console/bookings/7001") {
+		v.t.Errorf("history: %s", link)
+	}
+	v.open("admin.php?page=bookside")
 	v.follow("Webhooks")
 	v.shows("CRM", "webhooks")
 	if text := v.eval("document.documentElement.outerHTML"); strings.Contains(text, "geheim") {

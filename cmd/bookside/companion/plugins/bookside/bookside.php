@@ -71,6 +71,7 @@ if (is_admin()) {
     require_once __DIR__ . '/admin/settings.php';
     add_action('admin_menu', __NAMESPACE__ . '\\add_page', 20);
     add_filter('plugin_action_links_' . plugin_basename(PLUGIN_FILE), __NAMESPACE__ . '\\add_action_link');
+    add_action('latepoint_booking_data_form_after', __NAMESPACE__ . '\\show_booking_link');
     add_filter('plugin_action_links_latepoint/latepoint.php', __NAMESPACE__ . '\\add_action_link');
 }
 

@@ -129,6 +129,25 @@ function agenda_url(array $agenda): string
     return $server !== '' && $host($server) === $host(admin_url()) ? $server . $agenda['path'] : '';
 }
 
+/** Shows a link to a booking on the console, below its fields in LatePoint's form of an order. */
+function show_booking_link(object $booking): void
+{
+    $id = (int) ($booking->id ?? 0);
+    if ($id <= 0 || !current_user_can(capability())) { // new bookings have no id
+        return;
+    }
+    $agenda = agenda();
+    $url = ($agenda['path'] ?? '') === '' ? '' : agenda_url($agenda);
+    if ($url !== '') {
+        printf(
+            '<p><a href="%s" target="_blank">%s<span class="screen-reader-text"> %s</span></a></p>',
+            esc_url($url . '/' . $id),
+            esc_html__('History and requests', 'bookside'),
+            esc_html__('(opens in a new tab)', 'bookside')
+        );
+    }
+}
+
 /** Adds a link to the page to a row of the page Plugins. */
 function add_action_link(array $links): array
 {
