@@ -21,7 +21,7 @@ function show_changes(): void
     $authors = change_authors($changes);
     $rows = [];
     foreach ($changes as $change) {
-        $text = resource_text($change['resource']) . ' ' . $change['resource_id'];
+        $text = record_text($change['resource'], $change['resource_id']);
         $url = $change['kind'] === 'deleted' ? '' : record_url($change['resource'], $change['resource_id']);
         $rows[] = [
             'record' => $url === '' ? esc_html($text) : sprintf('<a href="%s">%s</a>', esc_url($url), esc_html($text)),
@@ -30,7 +30,7 @@ function show_changes(): void
             'at' => esc_html(local_time($change['at'])),
         ];
     }
-    $columns = ['record' => __('Record', 'bookside'), 'change' => __('Change', 'bookside'), 'author' => __('By', 'bookside'), 'at' => __('Time', 'bookside')];
+    $columns = ['record' => __('Record', 'bookside'), 'change' => _x('Change', 'noun', 'bookside'), 'author' => __('By', 'bookside'), 'at' => __('Time', 'bookside')];
     show_table(__('Changes of the last day', 'bookside'), $columns, $rows, __('Nothing changed.', 'bookside'));
     if (count($changes) === SHOWN_CHANGES) {
         $last = end($changes);

@@ -26,6 +26,9 @@ function show_extensions(): void
     }
     if (isset($answer['extensions'])) { // older servers, and those without LatePoint, only say what extensions were told
         show_extension_list($answer['extensions']);
+        if (!$answer['extensions'] && !$events) {
+            return;
+        }
     }
     echo '<h2>' . esc_html__('What they were told', 'bookside') . '</h2>';
     echo '<p>' . esc_html__('What other plugins, such as calendars and Zoom, were told about bookings made by the API.', 'bookside') . '</p>';
@@ -65,7 +68,7 @@ function show_extension_list(array $extensions): void
         $rows[] = ['extension' => '<strong>' . esc_html($extension['title']) . '</strong>', 'treatment' => extension_treatment($extension['parts'])];
     }
     $columns = ['extension' => __('Extension', 'bookside'), 'treatment' => __('What the API does with it', 'bookside')];
-    show_table(__('Extensions', 'bookside'), $columns, $rows, __('Nothing is added to LatePoint.', 'bookside'));
+    show_table(__('Extensions', 'bookside'), $columns, $rows, __('No plugin, theme or snippet adds anything to LatePoint.', 'bookside'));
     if ($rows) {
         echo '<p class="description">' . esc_html__('"bookside extensions" on the server says in a sentence what each part means.', 'bookside') . '</p>';
     }

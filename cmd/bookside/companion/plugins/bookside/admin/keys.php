@@ -64,7 +64,7 @@ function show_key_list(): void
         'name' => __('Name', 'bookside'), 'permissions' => __('Permissions', 'bookside'), 'networks' => __('Networks', 'bookside'),
         'requests' => __('Requests', 'bookside'), 'used' => __('Last use', 'bookside'), 'state' => __('State', 'bookside'),
     ];
-    show_table(__('Keys in use', 'bookside'), $columns, $active, __('No key is in use.', 'bookside'));
+    show_table(__('Keys in use', 'bookside'), $columns, $active, __('No key is in use. Every app needs one: create it here, and enter it in the app.', 'bookside'));
     if ($ended) {
         /* translators: %s: a number. */
         echo '<details class="bookside-more"><summary>' . esc_html(sprintf(__('Revoked and expired keys (%s)', 'bookside'), number_format_i18n(count($ended)))) . '</summary>';

@@ -12,7 +12,7 @@ defined('ABSPATH') || exit;
 
 function show_overlaps(): void
 {
-    echo '<p>' . esc_html__('Bookings from today on that one agent, room or device cannot all have. Open one of each pair in LatePoint and move or cancel it.', 'bookside') . '</p>';
+    echo '<p>' . esc_html__('Bookings from today on that need the same agent, room or device at the same time. Open one of each pair in LatePoint and move or cancel it.', 'bookside') . '</p>';
     $found = ask_server('/overlaps');
     if (is_wp_error($found)) {
         show_problem($found);

@@ -45,7 +45,10 @@ function show_requests(): void
         'request' => __('Request', 'bookside'), 'caller' => __('By', 'bookside'), 'status' => __('Status', 'bookside'), 'took' => __('Duration', 'bookside'), 'at' => __('Time', 'bookside'),
         'id' => __('Request ID', 'bookside'),
     ];
-    show_table(__('Requests of today', 'bookside'), $columns, $rows, __('There are no such requests today.', 'bookside'));
+    $none = $filter
+        ? __('There are no such requests today.', 'bookside')
+        : __('There were no requests today. The tab Status has the address for apps, and a command to try it.', 'bookside');
+    show_table(__('Requests of today', 'bookside'), $columns, $rows, $none);
     if ($answer['more']) {
         $last = end($answer['requests']);
         printf(

@@ -20,7 +20,8 @@ function show_times(): void
     }
     echo '<h2>' . esc_html__('Why is this time not free?', 'bookside') . '</h2>';
     if (!$times['services']) {
-        echo '<p>' . esc_html__('The site has no services yet.', 'bookside') . '</p>';
+        $services = add_query_arg(['page' => 'latepoint', 'route_name' => 'services__index'], admin_url('admin.php'));
+        printf('<p>%s <a href="%s">%s</a></p>', esc_html__('The site has no services yet.', 'bookside'), esc_url($services), esc_html__('Create one in LatePoint', 'bookside'));
         return;
     }
     begin_question('times');

@@ -22,7 +22,7 @@ function show_webhooks(): void
         show_webhook_log($answer['webhook'], $answer['deliveries']);
         return;
     }
-    echo '<p>' . esc_html__('A webhook tells a URL what changed on the site, whoever changed it. Webhooks are managed with "bookside webhooks" on the server, or through the API.', 'bookside') . '</p>';
+    echo '<p>' . esc_html__('A webhook tells a URL what changed on the site, whoever changed it. The command "bookside webhooks" on the server and the API create, change and delete webhooks.', 'bookside') . '</p>';
     $rows = [];
     foreach ($answer['webhooks'] ?? [] as $webhook) {
         $log = page_url('webhooks', ['webhook' => $webhook['id']]);
@@ -37,7 +37,7 @@ function show_webhooks(): void
         ];
     }
     $columns = ['name' => __('Name', 'bookside'), 'url' => __('URL', 'bookside'), 'events' => __('Events', 'bookside'), 'state' => __('State', 'bookside')];
-    show_table(__('Webhooks', 'bookside'), $columns, $rows, __('There are no webhooks.', 'bookside'));
+    show_table(__('Webhooks', 'bookside'), $columns, $rows, __('There are no webhooks yet.', 'bookside'));
 }
 
 /** Returns the state of a webhook, escaped. */
@@ -50,7 +50,7 @@ function webhook_state(array $webhook): string
     }
     if ($webhook['failing_since'] !== '') {
         /* translators: %s: a time. */
-        $text .= '<br>' . esc_html(sprintf(__('failing since %s', 'bookside'), local_time($webhook['failing_since'])));
+        $text .= '<br>' . state_text('revoked', sprintf(__('failing since %s', 'bookside'), local_time($webhook['failing_since'])));
     }
     return $text;
 }

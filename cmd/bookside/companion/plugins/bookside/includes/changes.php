@@ -63,10 +63,37 @@ function change_text(array $change): string
 {
     $kinds = ['created' => __('created', 'bookside'), 'updated' => __('changed', 'bookside'), 'deleted' => __('deleted', 'bookside')];
     $text = $kinds[$change['kind']] ?? $change['kind'];
+    $status = fn($status) => said(str_replace('_', ' ', $status));
     if ($change['new_status'] !== '' && $change['old_status'] !== $change['new_status']) {
-        $text .= ': ' . ($change['old_status'] !== '' ? $change['old_status'] . ' → ' : '') . $change['new_status'];
+        $text .= ': ' . ($change['old_status'] !== '' ? $status($change['old_status']) . ' → ' : '') . $status($change['new_status']);
     }
     return $text;
+}
+
+/** Returns a record for people, such as "booking 17". */
+function record_text(string $resource, int $id): string
+{
+    $texts = [
+        /* translators: %d: a number. */
+        'bookings' => __('booking %d', 'bookside'),
+        /* translators: %d: a number. */
+        'customers' => __('customer %d', 'bookside'),
+        /* translators: %d: a number. */
+        'agents' => __('agent %d', 'bookside'),
+        /* translators: %d: a number. */
+        'services' => __('service %d', 'bookside'),
+        /* translators: %d: a number. */
+        'locations' => __('location %d', 'bookside'),
+        /* translators: %d: a number. */
+        'payments' => __('payment %d', 'bookside'),
+        /* translators: %d: a number. */
+        'orders' => __('order %d', 'bookside'),
+        /* translators: %d: a number. */
+        'invoices' => __('invoice %d', 'bookside'),
+        /* translators: %d: a number. */
+        'coupons' => __('coupon %d', 'bookside'),
+    ];
+    return isset($texts[$resource]) ? sprintf($texts[$resource], $id) : $resource . ' ' . $id;
 }
 
 /** Returns the page of LatePoint that shows a record; '' if there is none. */

@@ -203,7 +203,7 @@ function check_failures(): array
     foreach ($failures as $what => $failure) {
         $texts[] = sprintf(
             /* translators: 1: what failed. 2: how often. 3: a time. 4: an error message. */
-            __('%1$s: %2$s times, last on %3$s: %4$s', 'bookside'),
+            _n('%1$s: %2$s time, on %3$s: %4$s', '%1$s: %2$s times, last on %3$s: %4$s', (int) $failure['count'], 'bookside'),
             $names[$what] ?? $what,
             number_format_i18n((int) $failure['count']),
             local_time(gmdate('Y-m-d H:i:s', (int) $failure['at'])),

@@ -146,7 +146,7 @@ function rated_words(array $rated): array
                 sprintf(__('%1$s keys expire within a week, the first on %2$s: %3$s. Replace them under LatePoint, API, Keys.', 'bookside'), $count, $since, $which),
             ];
         case 'extensions':
-            return [__('The API honours all additions to LatePoint', 'bookside'), __('No active plugin changes bookings in a way that the API does not honour. The command bookside extensions verify compares the site with the API.', 'bookside')];
+            return [__('The API honours all additions to LatePoint', 'bookside'), __('No active plugin changes bookings in a way that the API does not honour. The command "bookside extensions verify" compares the site with the API.', 'bookside')];
         case 'extensions_ignored':
             return [
                 __('The API does not honour some additions to LatePoint', 'bookside'),
@@ -167,7 +167,7 @@ function rated_words(array $rated): array
             return [
                 __('Plugins are not told about changes by the API', 'bookside'),
                 /* translators: 1: a number. 2: a list of numbers. */
-                sprintf(__('%1$s changes have waited for more than 10 minutes: %2$s. The API server does not reach WordPress, or the companion is not active: the command bookside check says why.', 'bookside'), $count, $which),
+                sprintf(__('%1$s changes have waited for more than 10 minutes: %2$s. The API server does not reach WordPress, or the companion is not active: the command "bookside check" says why.', 'bookside'), $count, $which),
             ];
         default:
             return [$rated['name'], $rated['text']];
