@@ -265,6 +265,9 @@ func (s *Schemas) ofField(record string, f field) *Schema {
 	samples, ok := fieldSamples[record+"."+f.name]
 	if !ok {
 		samples = []any{f.value.Interface()}
+		if f.optional && f.needs == "" && f.value.Kind() == reflect.Pointer { // absent instead of null
+			samples = []any{reflect.Zero(f.value.Type().Elem()).Interface()}
+		}
 	}
 	forms := make([]*Schema, len(samples))
 	for i, sample := range samples {
