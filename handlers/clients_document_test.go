@@ -189,9 +189,32 @@ func (c comparison) excess(small, whole object, name string, within map[string]b
 		if c.response && small["type"] == "integer" && small["minimum"] == -1.0 && fmt.Sprint(forms) == fmt.Sprint([]any{object{"type": "integer", "minimum": 1.0}, object{"type": "string", "const": "any"}}) {
 			return "" // -1 stands for any, and there is no other
 		}
-		return c.excessOfUnion(small, forms, name, within)
+		for _, one := range c.apart(small) {
+			if why := c.excessOfUnion(one, forms, name, within); why != "" {
+				return why
+			}
+		}
+		return ""
 	}
 	return c.excessOfOne(small, whole, name, within)
+}
+
+// apart returns a schema once for each form of its data, with the data in that form.
+func (c comparison) apart(small object) []object {
+	properties, _ := small["properties"].(object)
+	data, _ := properties["data"].(object)
+	forms, union := resolve(c.small, data)["anyOf"].([]any)
+	if !union {
+		return []object{small}
+	}
+	var all []object
+	for _, form := range forms {
+		one := maps.Clone(small)
+		one["properties"] = maps.Clone(properties)
+		one["properties"].(object)["data"] = form
+		all = append(all, one)
+	}
+	return all
 }
 
 // excessOfUnion compares with a union: an integer from -1 except 0 is one of its parts or the other.
@@ -219,7 +242,7 @@ func (c comparison) excessOfUnion(small object, forms []any, name string, within
 	return fmt.Sprintf("%s: no form allows it: %s", name, strings.Join(reasons, "; "))
 }
 
-// usual returns a schema of OpenAPI 3.0 as one of 3.1, and a list of types as a union.
+// usual returns a schema of OpenAPI 3.0 as one of 3.1, a list of types as a union, and what is not false as true.
 func usual(schema object) object {
 	schema = maps.Clone(schema)
 	if values, ok := schema["enum"].([]any); ok && len(values) == 1 {
@@ -228,12 +251,13 @@ func usual(schema object) object {
 	}
 	if not, ok := schema["not"].(object); ok {
 		schema["not"] = usual(not)
+		if schema["type"] == "boolean" && reflect.DeepEqual(schema["not"], object{"const": false}) {
+			schema["const"] = true
+			delete(schema, "not")
+		}
 	}
 	null := schema["nullable"] == true
 	delete(schema, "nullable")
-	if all, ok := schema["allOf"].([]any); ok && len(all) == 1 {
-		schema = maps.Clone(all[0].(object))
-	}
 	if types, ok := schema["type"].([]any); ok {
 		null = slices.Contains(types, any("null"))
 		schema["type"] = types[0]
@@ -377,6 +401,10 @@ func TestExcessIsNoticed(t *testing.T) {
 		"elements":                 {`{"type":"array","items":{"type":"string"}}`, `{"type":"array","items":{"type":"integer"}}`, true},
 		"a form of a union":        {`{"type":"string"}`, `{"anyOf":[{"type":"integer"},{"type":"string"}]}`, false},
 		"no form of a union":       {`{"type":"boolean"}`, `{"anyOf":[{"type":"integer"},{"type":"string"}]}`, true},
+		"data of two forms":        {`{"type":"object","properties":{"data":{"anyOf":[{"type":"integer"},{"type":"string"}]}}}`, `{"anyOf":[{"type":"object","properties":{"data":{"type":"string"}}},{"type":"object","properties":{"data":{"type":"integer"}}}]}`, false},
+		"data of another form":     {`{"type":"object","properties":{"data":{"anyOf":[{"type":"integer"},{"type":"string"}]}}}`, `{"anyOf":[{"type":"object","properties":{"data":{"type":"string"}}},{"type":"object","properties":{"data":{"type":"boolean"}}}]}`, true},
+		"true":                     {`{"type":"boolean","not":{"const":false}}`, `{"type":"boolean","const":true}`, false},
+		"true or false":            {`{"type":"boolean"}`, `{"type":"boolean","const":true}`, true},
 		"from -1":                  {`{"type":"integer","minimum":-1,"maximum":9}`, `{"anyOf":[{"type":"integer","minimum":0,"maximum":9},{"type":"integer","const":-1}]}`, false},
 		"from -1 with 0":           {`{"type":"integer","minimum":-1,"maximum":9}`, `{"anyOf":[{"type":"integer","minimum":1,"maximum":9},{"type":"integer","const":-1}]}`, true},
 		"from -1 without 0":        {`{"type":"integer","minimum":-1,"maximum":9,"not":{"const":0}}`, `{"anyOf":[{"type":"integer","minimum":1,"maximum":9},{"type":"integer","const":-1}]}`, false},
@@ -430,7 +458,8 @@ func TestClientsDocument(t *testing.T) {
 			inside(d["webhooks"], "webhooks", old, t)
 			for name, schema := range components["schemas"].(object) {
 				schema := maps.Clone(schema.(object))
-				delete(schema, "anyOf") // which have names here
+				inside(schema["anyOf"], name, old, t)
+				delete(schema, "anyOf") // which has a name here
 				inside(schema, name, old, t)
 			}
 			codes, _ := components["schemas"].(object)["Error"].(object)["properties"].(object)["code"].(object)["enum"].([]any)
@@ -473,6 +502,9 @@ func inside(part any, place string, old bool, t *testing.T) {
 		_, several := part["type"].([]any)
 		if old && (several || part["const"] != nil || part["type"] == "null" || part["examples"] != nil) {
 			t.Errorf("%s: not in OpenAPI 3.0: %v", place, part)
+		}
+		if part["nullable"] == true && part["type"] == nil {
+			t.Errorf("%s: null without a type, which OpenAPI 3.0 ignores", place)
 		}
 		for name, inner := range part {
 			if name != "example" {

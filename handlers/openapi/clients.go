@@ -83,16 +83,16 @@ func (a *API) forClients(f form, servers []string, day time.Time) ([]byte, error
 			{"license", members{{"name", "Apache License 2.0"}, {"url", "https://www.apache.org/licenses/LICENSE-2.0"}}},
 		}},
 		{"servers", serversOf(servers)},
-		{"security", d.security()},
+		{"security", []members{{{headerScheme, []string{}}}}},
 		{"tags", d.tags()},
 		{"paths", paths},
 		{"components", members{
-			{"securitySchemes", slices.DeleteFunc(d.securitySchemes(), func(m member) bool { return m.Name() == secretScheme })},
+			{"securitySchemes", slices.DeleteFunc(d.securitySchemes(), func(m member) bool { return m.Name() != headerScheme })},
 			{"headers", slices.DeleteFunc(d.headers(), func(m member) bool { return !slices.Contains(typedHeaders, m.Name()) })},
 			{"responses", d.shared},
 		}},
 	}
-	s := simplifier{schemas: d.schemas}
+	s := simplifier{schemas: d.schemas, old: f.old}
 	s.simplifyAll(whole)
 	if f.webhooks {
 		name := "webhooks"
@@ -190,6 +190,9 @@ func (d *describer) nameResponse(o *Operation, status int, forms []*compat.Schem
 		name += strconv.Itoa(status)
 	}
 	about := "The response to the request to " + strings.ToLower(o.Summary[:1]) + o.Summary[1:]
+	if same := d.sameEnvelope(o, forms); same != nil {
+		forms = []*compat.Schema{same}
+	}
 	for i, one := range forms {
 		if one.Ref != "" {
 			continue
@@ -207,6 +210,26 @@ func (d *describer) nameResponse(o *Operation, status int, forms []*compat.Schem
 	union := compat.AnyOf(forms...)
 	union.Description = about + ", in one of these forms"
 	return d.schemas.Name(name, union)
+}
+
+// sameEnvelope returns one envelope for several whose data differ, because generators without unions take the
+// members of all forms for those of one record, which has data only once. It returns nil for other responses.
+func (d *describer) sameEnvelope(o *Operation, forms []*compat.Schema) *compat.Schema {
+	if len(forms) < 2 || slices.ContainsFunc(forms, func(one *compat.Schema) bool { return one.Ref != "" }) {
+		return nil
+	}
+	same := forms[0]
+	data := indexOf(same.Properties, "data")
+	var records []*compat.Schema
+	for _, one := range forms {
+		records = append(records, one.Properties[data].Value().(*compat.Schema))
+	}
+	union := compat.AnyOf(records...)
+	union.Description = "The data of the response, in one of these forms"
+	named := d.schemas.Name(domain.Capitalize(o.ID)+"Data", union)
+	named.Description = union.Description
+	same.Properties[data][1] = named
+	return same
 }
 
 // recordOf returns the name of the record in an envelope.

@@ -15,6 +15,7 @@ import (
 // package typed.
 type simplifier struct {
 	schemas *compat.Schemas
+	old     bool     // for OpenAPI 3.0
 	unnamed []string // unions without a name
 }
 
@@ -45,7 +46,24 @@ func (s *simplifier) named() (members, error) {
 	if len(s.unnamed) > 0 {
 		return nil, fmt.Errorf("unions without a name: %s", strings.Join(s.unnamed, ", "))
 	}
+	if s.old {
+		s.nameNullable()
+	}
 	return s.schemas.Named(), nil
+}
+
+// nameNullable names the records that may be null, because OpenAPI 3.0 allows null only where the type is.
+func (s *simplifier) nameNullable() {
+	for _, m := range s.schemas.Named() {
+		for _, p := range m.Value().(*compat.Schema).Properties {
+			schema := p.Value().(*compat.Schema)
+			if forms := formsOf(schema); len(forms) == 1 && mayBeNull(schema) {
+				record := *s.schemas.Record(forms[0].Record())
+				record.Description, record.Type = schema.Description, typeLike("object", schema)
+				*schema = *s.schemas.Name("Nullable"+forms[0].Record(), &record)
+			}
+		}
+	}
 }
 
 // simplify simplifies the schema of a member of a record.
@@ -70,6 +88,8 @@ func (s *simplifier) simplify(record, name string, schema *compat.Schema) {
 		becomeText(schema)
 	case isFieldValue(schema):
 		s.becomeFieldValue(schema)
+	case schema.Const == true: // generators write a constant of this type as a text
+		schema.Const, schema.Not = nil, &compat.Schema{Const: false}
 	}
 	if schema.Type == "number" {
 		schema.Format = "double"
@@ -219,14 +239,13 @@ func oldSchema(s *compat.Schema) members {
 			old = append(old, member{name, value})
 		}
 	}
-	null := mayBeNull(s)
 	add("description", s.Description, s.Description != "")
 	if types, several := s.Type.([]string); several {
 		add("type", types[0], true)
 	} else {
 		add("type", s.Type, s.Type != nil)
 	}
-	add("nullable", true, null)
+	add("nullable", true, mayBeNull(s) && s.AnyOf == nil)
 	add("enum", []any{s.Const}, s.Const != nil)
 	add("enum", s.Enum, s.Enum != nil)
 	add("format", s.Format, s.Format != "")
@@ -250,25 +269,23 @@ func oldSchema(s *compat.Schema) members {
 		add("additionalProperties", s.AdditionalProperties, s.AdditionalProperties != nil)
 	}
 	add("properties", oldSchemas(s.Properties), s.Properties != nil)
-	several := formsOf(s)
-	old = append(old, oldForms(several, null)...)
+	if s.AnyOf != nil {
+		add("anyOf", oldForms(s), true)
+	}
 	if old == nil {
 		old = members{} // anything
 	}
 	return old
 }
 
-// oldForms returns the forms of a union, or the only form of a value that may be null.
-func oldForms(several []*compat.Schema, null bool) members {
-	if len(several) == 0 {
-		return nil
+// oldForms returns the forms of a union. If it may be null, so may the first form.
+func oldForms(union *compat.Schema) []members {
+	var all []members
+	for _, one := range formsOf(union) {
+		all = append(all, oldSchema(one))
 	}
-	all := make([]members, len(several))
-	for i, one := range several {
-		all[i] = oldSchema(one)
+	if mayBeNull(union) {
+		all[0] = append(all[0], member{"nullable", true})
 	}
-	if null && len(all) == 1 {
-		return members{{"allOf", all}}
-	}
-	return members{{"anyOf", all}}
+	return all
 }

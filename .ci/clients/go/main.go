@@ -58,14 +58,14 @@ func run(ctx context.Context, base, key string) error {
 	if times.JSON200 == nil {
 		return fmt.Errorf("free times: %s", times.Body)
 	}
-	free, err := times.JSON200.AsAvailabilityResult()
+	free, err := times.JSON200.Data.AsAvailability()
 	if err != nil {
 		return err
 	}
-	if len(free.Data.Slots) == 0 || free.Data.Slots[0].Agents == nil {
+	if len(free.Slots) == 0 || free.Slots[0].Agents == nil {
 		return fmt.Errorf("free times: %s", times.Body)
 	}
-	start, agent := free.Data.Slots[0].StartTime, (*free.Data.Slots[0].Agents)[0]
+	start, agent := free.Slots[0].StartTime, (*free.Slots[0].Agents)[0]
 
 	book := func(email string) (*CreateBookingResponse, error) {
 		customer := CreateBookingBodyCustomer{FirstName: "Ada", LastName: "Byron", Email: email}
