@@ -231,8 +231,7 @@ func readOrderAgain(ctx context.Context, tx *session.Tx, order *notify.OrderSnap
 	}
 	now.DisplayPaymentStatus = order.DisplayPaymentStatus
 	order.Order = now
-	order.Items, err = records.LoadOrderItems(ctx, tx.Session, order.ID)
-	return err
+	return order.LoadItems(ctx, tx.Session)
 }
 
 // onlyItemOfOrder reports whether the booking is the only one of its order. A bundle has several.

@@ -67,6 +67,11 @@ type (
 		Total    string `json:"total"`
 		ItemData any    `json:"item_data"`
 	}
+	// bundleVars is a bundle as activities show it; null if there is none.
+	bundleVars struct {
+		ID   *string `json:"id"`
+		Name *string `json:"name"`
+	}
 	bookingVars struct {
 		ID                any       `json:"id"`
 		BookingCode       string    `json:"booking_code"`
@@ -185,10 +190,22 @@ func newOrderVars(s *session.Session, w session.WriteSettings, from Snapshot) Or
 			ID: domain.IDText(item.ID), Variant: item.Variant, Subtotal: domain.AmountText(item.Subtotal), Total: domain.AmountText(item.Total),
 			ItemData: records.RawObject(item.ItemData),
 		}
-		if from.Booking != nil && item.ID == from.Booking.OrderItemID {
+		switch {
+		case item.Variant == records.BundleItem:
+			shown.ItemData = bundleVarsOf(*from.Order, item)
+		case from.Booking != nil && item.ID == from.Booking.OrderItemID:
 			shown.ItemData = bookingItemVars(s, w, from)
 		}
 		vars.Items = append(vars.Items, shown)
+	}
+	return vars
+}
+
+// bundleVarsOf returns the variables of an item's bundle (OsBundleModel::generate_data_vars, LatePoint 5.6.5).
+func bundleVarsOf(order OrderSnapshot, item records.OrderItem) (vars bundleVars) {
+	id := itemBundle(item)
+	if found, ok := order.bundles[id]; ok {
+		vars = bundleVars{new(domain.IDText(id)), &found.name}
 	}
 	return vars
 }

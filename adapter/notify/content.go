@@ -47,17 +47,13 @@ func orderContent(ctx context.Context, s *session.Session, w session.WriteSettin
 	if err != nil {
 		return nil, err
 	}
-	bundles, err := bundles(ctx, s, snapshot.Order.Items)
-	if err != nil {
-		return nil, err
-	}
 	for _, item := range snapshot.Order.Items {
 		shown := automation.OrderItem{Price: w.Currency.Format(item.Total)}
 		if b, ok := bookings[item.ID]; ok && item.Variant != records.BundleItem {
 			variables := bookingVariables(w, &BookingSnapshot{Booking: b}, "")
 			shown.Name, shown.Details = variables.Service, []string{variables.When(), b.Agent.FullName}
 		} else {
-			bundle := bundles[itemBundle(item)]
+			bundle := snapshot.Order.bundles[itemBundle(item)]
 			shown.Name, shown.Details = bundle.name, bundle.services
 		}
 		content.Items = append(content.Items, shown)

@@ -37,6 +37,16 @@ type OrderSnapshot struct {
 	Items    []records.OrderItem
 	Payments []records.Payment
 	Keys     *records.ManageKeys // nil if not read
+	bundles  map[int64]bundle    // of the items, by id
+}
+
+// LoadItems reads the items of the order, and the bundles that they are of.
+func (o *OrderSnapshot) LoadItems(ctx context.Context, s *session.Session) (err error) {
+	if o.Items, err = records.LoadOrderItems(ctx, s, o.ID); err != nil {
+		return err
+	}
+	o.bundles, err = bundles(ctx, s, o.Items)
+	return err
 }
 
 // BookingDetail returns the booking as the API shows it. The snapshot must have one.
@@ -77,11 +87,10 @@ func LoadBookingSnapshot(ctx context.Context, s *session.Session, id int64) (Sna
 	}
 	read := Snapshot{Customer: detail.Customer, Booking: &BookingSnapshot{Booking: detail.Booking}}
 	if detail.Order != nil {
-		items, err := records.LoadOrderItems(ctx, s, detail.Order.ID)
-		if err != nil {
+		read.Order = &OrderSnapshot{Order: *detail.Order, Payments: detail.Payments}
+		if err := read.Order.LoadItems(ctx, s); err != nil {
 			return Snapshot{}, err
 		}
-		read.Order = &OrderSnapshot{Order: *detail.Order, Items: items, Payments: detail.Payments}
 	}
 	keys, err := records.LoadManageKeys(ctx, s, wpdb.BookingMeta, id)
 	read.Booking.Keys = keys[id]
@@ -106,7 +115,7 @@ func LoadOrderWithBookings(ctx context.Context, s *session.Session, order record
 	if read.Order.Payments, err = records.LoadOrderPayments(ctx, s, order.ID); err != nil {
 		return read, err
 	}
-	if read.Order.Items, err = records.LoadOrderItems(ctx, s, order.ID); err != nil {
+	if err = read.Order.LoadItems(ctx, s); err != nil {
 		return read, err
 	}
 	ids, err := OrderBookings(ctx, s, order.CustomerID, read.Order.Items)
