@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -88,6 +89,9 @@ const maxChanging = 500
 // List returns the newest entries that match a filter, the newest first. It examines the whole table, whose
 // size is limited.
 func List(ctx context.Context, db *wpdb.DB, f Filter, limit uint64) ([]Entry, error) {
+	if !isASCII(f.RequestID) || !isASCII(f.Route) {
+		return nil, nil // their columns are ASCII, and the database compares them to nothing else
+	}
 	which := sq.And{}
 	if f.Before > 0 {
 		which = append(which, sq.Lt{"id": f.Before})
@@ -126,6 +130,10 @@ func List(ctx context.Context, db *wpdb.DB, f Filter, limit uint64) ([]Entry, er
 		stmt = stmt.Where(which)
 	}
 	return wpdb.All(ctx, db, "read requests", stmt, scanEntry)
+}
+
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // changing returns the ids of the requests that changed a record, the latest first. It uses the journal's

@@ -42,7 +42,7 @@ func TestRequestsAreShown(t *testing.T) {
 	v.open("/console/requests/4").says(http.StatusOK, "This is the first of the requests without a valid key")
 	v.open("/console/requests/99").says(http.StatusNotFound, "There is no such request")
 	v.open("/console/requests/x").want(http.StatusNotFound)
-	for query, found := range map[string]int{"key=2": 2, "status=4&key=1": 1, "status=403": 1, "route=GET+%2Fbookings": 2, "record=bookings%2F7": 1, "record=bookings+8": 0, "request=till-1": 1, "before=2": 1, "key=x": 4} {
+	for query, found := range map[string]int{"key=2": 2, "status=4&key=1": 1, "status=403": 1, "route=GET+%2Fbookings": 2, "record=bookings%2F7": 1, "record=bookings+8": 0, "request=till-1": 1, "before=2": 1, "key=x": 4, "route=GET+%C3%BC": 0, "request=%C3%BC": 0} {
 		if got := strings.Count(string(v.open("/console/requests?"+query).says(http.StatusOK).body), `href="/console/requests/`); got != found {
 			t.Errorf("%s: %d requests, want %d", query, got, found)
 		}

@@ -29,6 +29,8 @@ func TestSearch(t *testing.T) {
 		"3":              {"when=all&customer=3", "customer=4"},
 		"abc-1":          {"/console/requests/1", "/console/requests/2"},
 		"bookings/7001":  {"/console/requests/1", "/console/requests/2"},
+		"Jörg Müller":    {"Nothing was found", "<table"},
+		"Conti":          {"when=all&customer=3", "customer=4"},
 		"nobody at all":  {"Nothing was found", "<table"},
 		"<b>\xff%_'\\":   {"Nothing was found", "<b>"},
 		"99999999999999": {"Nothing was found", "<table"},
