@@ -218,6 +218,7 @@ var notRun = map[string]string{
 	"skopeo":                  "a release, and a registry",
 	"claude":                  "a subscription",
 	"npx":                     "the network",
+	"pipx":                    "as above",
 	"go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@latest": "the network; .ci/clients/run generates with a fixed version",
 	"curl -sN":                   "it ends with Ctrl-C",
 	"bookside extensions verify": "the companion in a WordPress; TestCompanionDecidesTimes runs it",
