@@ -216,7 +216,7 @@ const documentIntroduction = `# Configuration
 
 <!-- Made by: go test ./cmd/bookside -run TestConfigurationDocument -update -->
 
-Settings come from these sources; later ones override earlier ones:
+Settings come from four sources. Later ones override earlier ones:
 
 1. the defaults below
 2. a YAML file, named by ` + "`--config FILE` or `BOOKSIDE_CONFIG`" + `, with sections and names as below; if none is named,

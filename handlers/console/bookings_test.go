@@ -104,7 +104,7 @@ func TestBookingList(t *testing.T) {
 	v.open("/console/bookings/list?q=7002").leadsTo("/console/bookings/7002")
 	v.open("/console/bookings/list?when=all").says(http.StatusOK, "1–50 of ", "page=2")
 	v.open("/console/bookings/list?when=all&page=2").says(http.StatusOK, "51–100 of ", "page=1", "page=3")
-	v.open("/console/bookings/list?when=all&page=2000").says(http.StatusOK, "There are no such bookings.")
+	v.open("/console/bookings/list?when=all&page=2000").says(http.StatusOK, "There are no such bookings: try another part")
 }
 
 // TestBookingPage: a booking has its facts, its history and what extensions were told, with links both ways.

@@ -44,6 +44,9 @@ func changesView(only []journal.Resource, entries []journal.Entry, names map[int
 		filters = append(filters, page.Link{Text: page.Text(r), Path: journalPath + "?resource=" + string(r), Here: slices.Contains(only, r)})
 	}
 	list := h.P(page.Text("The journal has no such changes."))
+	if len(only) == 0 {
+		list = h.P(page.Text("The journal is empty: it begins with the next change."))
+	}
 	if len(entries) > 0 {
 		list = page.Table([]page.Text{"What changed", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, names) }))
 	}

@@ -42,12 +42,9 @@ func (c *Console) showDocument(v *visit) error {
 }
 
 func documentSearch(query string) g.Node {
-	return h.Form(h.Role("search"), h.Action(DocumentsPath),
-		h.Div(h.Class("field"),
-			h.Label(h.For("q"), page.Text("Search in all documents")),
-			h.Input(h.Type("search"), h.ID("q"), h.Name("q"), h.Value(query)),
-		),
-		h.Button(h.Class("quiet"), page.Text("Search")),
+	return h.Form(h.Class("conditions"), h.Role("search"), h.Action(DocumentsPath),
+		page.Condition("q", "Search in all documents", h.Input(h.Type("search"), h.ID("q"), h.Name("q"), h.Value(query))),
+		h.Div(h.Class("actions"), h.Button(h.Class("main"), page.Text("Search"))),
 	)
 }
 

@@ -57,8 +57,11 @@ func TestFreeTimes(t *testing.T) {
 	c.ask(http.MethodGet, "/wordpress/free-times?service=99&user=5", nil).contains(http.StatusOK, `"problems":["Invalid input data.","Service not found."],"missing":""`, `"starts":[]`)
 	k.kept.Flush(t.Context())
 	c.ask(http.MethodGet, "/wordpress/requests", nil).contains(http.StatusOK, `"caller":"user","key_id":0,"key":"","user_id":5,"method":"GET","path":"/availability"`, `"caller":"console"`)
-	database.Execute(t, "DELETE FROM wp_latepoint_services")
-	v.open("/console/bookings/free-times").says(http.StatusOK, "The site has no services yet.")
+	database.Execute(t, "DELETE FROM wp_latepoint_services", "DELETE FROM wp_latepoint_agents")
+	if empty := v.open("/console/bookings?view=week").says(http.StatusOK, "There is no active agent. Create one in LatePoint"); strings.Contains(empty.text, "Whose week") {
+		t.Error("nobody's week can be chosen")
+	}
+	v.open("/console/bookings/free-times").says(http.StatusOK, "The site has no services yet. Create one in LatePoint")
 	c.ask(http.MethodGet, "/wordpress/free-times", nil).contains(http.StatusOK, `"service":0,`, `"services":[]`)
 }
 

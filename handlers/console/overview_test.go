@@ -243,7 +243,7 @@ func TestOutboxAndJournal(t *testing.T) {
 	}
 	v := k.login()
 	v.open("/console/outbox").says(http.StatusOK, "There are no such mails.", "sends no mails")
-	v.open("/console/journal").says(http.StatusOK, "no such changes")
+	v.open("/console/journal").says(http.StatusOK, "The journal is empty")
 	database.Execute(t,
 		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) VALUES
 			('Jo <b>', 'jo@example.com', 'Your <i>booking</i>', 'hush', 'failed', 9, '2026-12-20 00:00:00', 'mail rejected', '2026-11-20 10:00:00', '2026-11-20 11:00:00'),
@@ -268,7 +268,8 @@ func TestOutboxAndJournal(t *testing.T) {
 	}
 	database.Execute(t, "RENAME TABLE wp_bookside_outbox TO elsewhere", "RENAME TABLE wp_bookside_changes TO nowhere")
 	v.open("/console/outbox").says(http.StatusOK, "There are no such mails.")
-	v.open("/console/journal").says(http.StatusOK, "no such changes")
+	v.open("/console/journal").says(http.StatusOK, "The journal is empty")
+	v.open("/console/journal?resource=coupons").says(http.StatusOK, "no such changes")
 	v.open("/console").want(http.StatusOK) // learns that the schema is another one
 	v.open("/console").says(http.StatusOK, "Bookings a day")
 }

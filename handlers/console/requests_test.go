@@ -20,7 +20,7 @@ func TestRequestsAreShown(t *testing.T) {
 	k := serve(t, database)
 	k.visitor().open("/console/requests").leadsTo("/console/login")
 	v := k.login()
-	v.open("/console/requests").says(http.StatusOK, "There are no such requests.")
+	v.open("/console/requests").says(http.StatusOK, "There are no requests yet. Every app")
 	till, _, err := k.keys.Create(t.Context(), keys.NewKey{Name: "till <i>", Kind: keys.Live, Permissions: []string{"read_bookings"}})
 	if err != nil {
 		t.Fatal(err)

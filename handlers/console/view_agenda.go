@@ -27,11 +27,18 @@ func (p *agendaPage) title() page.Phrase {
 }
 
 func (p *agendaPage) view() g.Node {
+	if len(p.grid.Columns) == 0 {
+		none := page.Text("There is no active agent. Create one in LatePoint, under Agents.")
+		if p.Of == domain.LocationResource {
+			none = "There is no active location. Create one in LatePoint, under Locations."
+		}
+		return g.Group{bookingViews(bookingsPath), p.navigation(), h.P(none)}
+	}
 	return g.Group{
 		bookingViews(bookingsPath),
 		p.navigation(),
 		g.If(p.more, h.P(h.Class("warning"), page.Textf("Only the first %d bookings are shown. %s.", agendaBookings, h.A(h.Href(p.listPath()), page.Text("See all in the list"))))),
-		p.gridView(),
+		p.grid.View(),
 		g.If(!p.readOnly, h.P(page.Button(p.newTimeOffPath(), page.Text("New time off")))),
 		h.Ul(h.Class("legend agenda-legend"),
 			h.Li(h.Class("open"), page.Text("working hours")), h.Li(h.Class("approved"), page.Text("approved")), h.Li(h.Class("pending"), page.Text("pending")), h.Li(h.Class("past"), page.Text("completed, no-show and others")),
@@ -90,7 +97,7 @@ func (p *agendaPage) hiddenChoice() g.Node {
 // columnChoice leads to the other agents or locations: one of them for a week, and a page of them for a day.
 func (p *agendaPage) columnChoice(to func(func(*agendaChoice)) string) g.Node {
 	chosen := p.chosen()
-	if p.Week {
+	if p.Week && len(p.all) > 0 {
 		return h.Form(h.Class("search"), h.Method("get"), h.Action(bookingsPath),
 			page.Hidden("view", "week"), page.Hidden("day", p.Day.String()), g.If(p.Of == domain.LocationResource, page.Hidden("by", "location")),
 			h.Select(h.Name("id"), page.Label("Whose week"), g.Map(p.all, func(c slots.Choice) g.Node {
@@ -123,13 +130,6 @@ func (p *agendaPage) freeTimesPath() string {
 func (p *agendaPage) listPath() string {
 	from, to := p.days()
 	return bookingListPath + "?when=all&from=" + from.String() + "&to=" + to.String()
-}
-
-func (p *agendaPage) gridView() g.Node {
-	if len(p.grid.Columns) == 0 {
-		return h.P(page.Text("There is no active agent or location."))
-	}
-	return p.grid.View()
 }
 
 // taken is the content of an item that is no booking.

@@ -23,7 +23,7 @@ func (l *bookingList) view() g.Node {
 		parts[i].Here = parts[i].Path == l.when
 		parts[i].Path = l.path("when", parts[i].Path)
 	}
-	list := h.P(page.Text("There are no such bookings."))
+	list := h.P(page.Text("There are no such bookings: try another part of the list, or fewer conditions."))
 	if len(l.found.Records) > 0 {
 		list = page.Table([]page.Text{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(l.found.Records, func(b records.Booking) g.Node { return bookingRow(l.site, b) }))
 	}

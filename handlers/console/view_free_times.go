@@ -15,13 +15,15 @@ import (
 )
 
 func (p *freeTimesPage) view() g.Node {
+	if p.Service == 0 {
+		return g.Group{bookingViews(freeTimesPath), h.P(page.Text("The site has no services yet. Create one in LatePoint, under Services."))}
+	}
 	return g.Group{
 		bookingViews(freeTimesPath),
 		p.form(),
 		p.navigation(),
 		page.Alert(p.problems...),
-		g.Iff(len(p.problems) == 0 && p.Service != 0, p.result),
-		g.If(p.Service == 0, h.P(page.Text("The site has no services yet."))),
+		g.Iff(len(p.problems) == 0, p.result),
 	}
 }
 

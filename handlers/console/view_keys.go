@@ -20,7 +20,7 @@ type keyList struct {
 }
 
 func (l keyList) view() g.Node {
-	inUse := h.P(page.Text("No key is in use."))
+	inUse := h.P(page.Text("No key is in use. Every app needs one: create it here, and enter it in the app."))
 	switch {
 	case len(l.Active) > 0:
 		inUse = g.Group{h.H2(h.ID("active"), page.Text("In use")), keyTable(l.Active)}

@@ -28,6 +28,9 @@ func requestsOf(filter, value string) string {
 
 func (l requestList) view() g.Node {
 	list := h.P(page.Text("There are no such requests."))
+	if l.Filter == (requestFilter{}) && !l.Off {
+		list = h.P(page.Textf("There are no requests yet. Every app that sends some needs a key: %s.", h.A(h.Href(keysPath+"/new"), page.Text("create one"))))
+	}
 	if len(l.Entries) > 0 {
 		list = page.Table([]page.Text{"Request", "Key", "Status", "Duration", "Statements", "Time"}, g.Map(l.Entries, l.row))
 	}

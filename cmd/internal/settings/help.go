@@ -51,7 +51,7 @@ func (s Setting) Variables() []string {
 }
 
 // Sources explains where settings come from.
-const Sources = `Settings come from these sources; later ones override earlier ones:
+const Sources = `Settings come from four sources. Later ones override earlier ones:
   1. the defaults below
   2. a YAML file named by --config or BOOKSIDE_CONFIG, with sections and names as below; if none is
      named, /etc/bookside/config.yaml
