@@ -141,13 +141,13 @@ func (d *Grid) column(c Column) g.Node {
 		open[i] = hours.String()
 		shades = append(shades, h.Li(h.Class("open "+d.place(hours)), h.Aria("hidden", "true")))
 	}
-	text := g.Node(Text("closed"))
+	text := Phrase(Text("closed"))
 	if len(open) > 0 {
 		text = Textf("open %s", strings.Join(open, ", "))
 	}
 	return h.Section(g.If(c.Today, h.Class("today")),
 		h.H2(h.A(h.Href(c.Path), c.Title)),
-		h.P(h.Class("hint"), text, g.If(len(c.items) == 0, Text("; nothing is booked"))),
+		h.P(h.Class("hint"), Attr("title", text), text, g.If(len(c.items) == 0, Text("; nothing is booked"))),
 		h.Ol(h.Class("lanes-"+strconv.Itoa(c.lanes)), shades, g.Map(c.items, d.item)),
 	)
 }
