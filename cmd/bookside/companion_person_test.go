@@ -319,7 +319,7 @@ func testWorkOfPHP(t *testing.T, w *fixtures.WordPress, s *testServer) {
 		t.Errorf("an unknown code: %s", got)
 	}
 	name := w.Run(t, `foreach (Bookside\list_keys() as $key) { if ((int) $key->id === 1) { echo $key->name; } }`)
-	wantTexts(t, words("keys_expiring", 101), "more than 100 keys expire within a week", ": 1 ("+name+"), 7777, …. Replace")
+	wantTexts(t, words("keys_expiring", 101), "Keys that expire within a week: more than 100", "(1 ("+name+"), 7777, …). Replace")
 	var rated monitor.VerboseReadiness
 	if _, body := get(t, "http://"+s.admin()+"/readyz?verbose", ""); json.Unmarshal([]byte(body), &rated) != nil || len(rated.Rating) < 5 {
 		t.Errorf("%+v", rated)

@@ -93,7 +93,7 @@ function rated_words(array $rated): array
                 __('LatePoint\'s jobs are late', 'bookside'),
                 sprintf(
                     /* translators: 1: a number. 2: a time. 3: a list of numbers. */
-                    __('%1$s of LatePoint\'s jobs, such as reminders, wait, the oldest since %2$s: %3$s. See "Run LatePoint\'s jobs" under LatePoint, API, Settings; with DISABLE_WP_CRON, the system has to call wp-cron.php every five minutes.', 'bookside'),
+                    __('LatePoint\'s jobs that wait, such as reminders: %1$s, the oldest since %2$s (%3$s). See "Run LatePoint\'s jobs" under LatePoint, API, Settings; with DISABLE_WP_CRON, the system has to call wp-cron.php every five minutes.', 'bookside'),
                     $count,
                     $since,
                     $which
@@ -105,14 +105,14 @@ function rated_words(array $rated): array
             return [
                 __('Webhooks fail', 'bookside'),
                 /* translators: 1: a number. 2: a time. 3: a list of webhooks. */
-                sprintf(__('%1$s webhooks fail, the first since %2$s: %3$s. LatePoint, API, Webhooks shows what their receivers answered.', 'bookside'), $count, $since, $which),
+                sprintf(__('Webhooks that fail: %1$s, the first since %2$s (%3$s). LatePoint, API, Webhooks shows what their receivers answered.', 'bookside'), $count, $since, $which),
             ];
         case 'webhooks_disabled':
             return [
                 __('Webhooks were disabled automatically', 'bookside'),
                 sprintf(
                     /* translators: 1: a number. 2: a list of webhooks. */
-                    __('%1$s webhooks were disabled after failures, with their key, or since a backup was restored: %2$s. Enable or delete them by "bookside webhooks" on the server.', 'bookside'),
+                    __('Webhooks that were disabled after failures, with their key, or since a backup was restored: %1$s (%2$s). Enable or delete them by "bookside webhooks" on the server.', 'bookside'),
                     $count,
                     $which
                 ),
@@ -123,19 +123,19 @@ function rated_words(array $rated): array
             return [
                 __('Mails of the API are not sent', 'bookside'),
                 /* translators: 1: a number. 2: a list of numbers. */
-                sprintf(__('%1$s mails have waited for more than an hour: %2$s. Make sure that the mail server accepts mails, and that "mail.enabled" is on for a server of the API.', 'bookside'), $count, $which),
+                sprintf(__('Mails that have waited for more than an hour: %1$s (%2$s). Make sure that the mail server accepts mails, and that "mail.enabled" is on for a server of the API.', 'bookside'), $count, $which),
             ];
         case 'mails_failed':
             return [
                 __('Mails of the API failed', 'bookside'),
                 /* translators: 1: a number. 2: a list of numbers. */
-                sprintf(__('%1$s mails failed in the last three days: %2$s. The outbox in the console of the server has the reasons.', 'bookside'), $count, $which),
+                sprintf(__('Mails that failed in the last three days: %1$s (%2$s). The outbox in the console of the server has the reasons.', 'bookside'), $count, $which),
             ];
         case 'mails_held':
             return [
                 __('Mails of the API are held back', 'bookside'),
                 /* translators: 1: a number. 2: a list of numbers. */
-                sprintf(__('%1$s mails are held since a backup was restored: %2$s. "bookside restored" on the server sends or drops them.', 'bookside'), $count, $which),
+                sprintf(__('Mails that are held since a backup was restored: %1$s (%2$s). "bookside restored" on the server sends or drops them.', 'bookside'), $count, $which),
             ];
         case 'keys':
             return [__('No API key expires soon', 'bookside'), __('All are valid for more than a week.', 'bookside')];
@@ -143,7 +143,7 @@ function rated_words(array $rated): array
             return [
                 __('API keys expire soon', 'bookside'),
                 /* translators: 1: a number. 2: a time. 3: a list of keys. */
-                sprintf(__('%1$s keys expire within a week, the first on %2$s: %3$s. Replace them under LatePoint, API, Keys.', 'bookside'), $count, $since, $which),
+                sprintf(__('Keys that expire within a week: %1$s, the first on %2$s (%3$s). Replace them under LatePoint, API, Keys.', 'bookside'), $count, $since, $which),
             ];
         case 'extensions':
             return [__('The API honours all additions to LatePoint', 'bookside'), __('No active plugin changes bookings in a way that the API does not honour. The command "bookside extensions verify" compares the site with the API.', 'bookside')];
@@ -158,7 +158,7 @@ function rated_words(array $rated): array
                 __('Plugins failed to process changes by the API', 'bookside'),
                 sprintf(
                     /* translators: 1: a number. 2: a list of numbers. */
-                    __('Plugins failed to process %1$s changes of the last three days: %2$s. LatePoint, API, Extensions shows why, and can send them again.', 'bookside'),
+                    __('Changes of the last three days that plugins failed to process: %1$s (%2$s). LatePoint, API, Extensions shows why, and can send them again.', 'bookside'),
                     $count,
                     $which
                 ),
@@ -167,7 +167,7 @@ function rated_words(array $rated): array
             return [
                 __('Plugins are not told about changes by the API', 'bookside'),
                 /* translators: 1: a number. 2: a list of numbers. */
-                sprintf(__('%1$s changes have waited for more than 10 minutes: %2$s. The API server does not reach WordPress, or the companion is not active: the command "bookside check" says why.', 'bookside'), $count, $which),
+                sprintf(__('Changes that have waited for more than 10 minutes: %1$s (%2$s). The API server does not reach WordPress, or the companion is not active: the command "bookside check" says why.', 'bookside'), $count, $which),
             ];
         default:
             return [$rated['name'], $rated['text']];
