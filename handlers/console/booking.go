@@ -29,6 +29,7 @@ type bookingPage struct {
 	events   []events.Stored // that extensions were told about
 	logged   []records.Activity
 	keyNames map[int64]string // of the keys that made changes
+	labels   slots.Labels     // of what is booked in the changes
 	done     string           // the action that was just done; "" for none
 	readOnly bool             // see Site
 }
@@ -38,6 +39,7 @@ func (c *Console) showBooking(v *visit) error {
 	if err != nil || !found {
 		return err
 	}
+	p.labels = c.labels(v, slices.ContainsFunc(p.changes, ofBooking))
 	p.done, p.readOnly = v.r.URL.Query().Get("done"), v.ReadOnly
 	c.show(v, http.StatusOK, page.Layout{Title: p.title()}, p.view())
 	return nil

@@ -10,6 +10,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/journal"
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
@@ -34,11 +35,15 @@ func (c *Console) listChanges(v *visit) error {
 	if err != nil {
 		return err
 	}
-	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Journal")}, changesView(only, entries, names), facts.ChangesOf(entries, names))
+	labels := c.labels(v, slices.ContainsFunc(entries, ofBooking))
+	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Journal")}, changesView(only, entries, names, labels), facts.ChangesOf(entries, names))
 	return nil
 }
 
-func changesView(only []journal.Resource, entries []journal.Entry, names map[int64]string) g.Node {
+// ofBooking reports whether an entry says where a booking is.
+func ofBooking(e journal.Entry) bool { return e.Booking != nil }
+
+func changesView(only []journal.Resource, entries []journal.Entry, names map[int64]string, labels slots.Labels) g.Node {
 	filters := []page.Link{{Text: "all", Path: journalPath, Here: len(only) == 0}}
 	for _, r := range journal.Resources {
 		filters = append(filters, page.Link{Text: page.Text(r), Path: journalPath + "?resource=" + string(r), Here: slices.Contains(only, r)})
@@ -48,7 +53,7 @@ func changesView(only []journal.Resource, entries []journal.Entry, names map[int
 		list = h.P(page.Text("The journal is empty: it begins with the next change."))
 	}
 	if len(entries) > 0 {
-		list = page.Table([]page.Text{"What changed", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, names) }))
+		list = page.Table([]page.Text{"What changed", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, names, labels) }))
 	}
 	return g.Group{
 		page.ZoneHint(),
@@ -60,15 +65,15 @@ func changesView(only []journal.Resource, entries []journal.Entry, names map[int
 	}
 }
 
-func changeRow(e journal.Entry, names map[int64]string) g.Node {
-	name := g.Node(page.Textf("%s %d %s", page.Text(e.Resource), e.ID, page.Text(e.Kind)))
+func changeRow(e journal.Entry, names map[int64]string, labels slots.Labels) g.Node {
+	name := g.Node(words.Changed(e))
 	if e.Resource == journal.Bookings {
 		name = h.A(h.Href(bookingPath(e.ID)), name)
 	}
 	return page.Row(
 		g.Group{h.Span(h.Class("name"), name), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
 		page.Cell("Who", originView(e, names), g.If(e.RequestID != "", g.Group{g.Text(", "), h.A(h.Href(requestsOf("request", e.RequestID)), page.Text("request"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of change %d", e.Number)}))})),
-		page.Cell("Details", words.Change(e.Booking)),
+		page.Cell("Details", words.Change(e.Booking, labels)),
 		page.Cell("Time", page.Time(e.At)),
 	)
 }

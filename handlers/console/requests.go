@@ -4,11 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
@@ -143,6 +145,7 @@ func (c *Console) showRequest(v *visit) error {
 		if err := p.loadEffects(v); err != nil && !errors.Is(err, wpdb.ErrSchema) {
 			return err
 		}
+		p.labels = c.labels(v, slices.ContainsFunc(p.changes, ofBooking))
 	}
 	c.show(v, http.StatusOK, page.Layout{Title: words.Request(e)}, p.view())
 	return nil
@@ -153,6 +156,7 @@ type requestPage struct {
 	requestlog.Entry
 	keyNames   map[int64]string
 	changes    []journal.Entry
+	labels     slots.Labels        // of what is booked in the changes
 	deliveries []webhooks.Delivery // of the changes
 	hookNames  map[int64]string    // by the id of the webhook
 }

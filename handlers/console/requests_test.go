@@ -54,7 +54,7 @@ func TestRequestsAreShown(t *testing.T) {
 		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, origin, actor_id, at, request_id) VALUES (1, 'bookings', 9, 'updated', 'api', 2, '"+now.UTC().Format("2006-01-02 15:04:05")+"', 'move-1')",
 		"INSERT INTO wp_bookside_requests SELECT 50, at, 'move-1', 2, 0, 0, 'POST', '/bookings/:id/cancel', 8, '', 200, '', 100, 1, '', '', '', 0, '{\"reason\":\"***\"}', 0 FROM wp_bookside_requests WHERE id = 2")
 	v.open("/console/requests?record=bookings/9").says(http.StatusOK, "POST /bookings/8/cancel")
-	v.open("/console/requests/50").says(http.StatusOK, "What it changed", "bookings/9", `{"reason":"***"}`)
+	v.open("/console/requests/50").says(http.StatusOK, "What it changed", "Booking 9 updated", `{"reason":"***"}`)
 	v.open("/console/journal").says(http.StatusOK, "till <i>", `href="/console/requests?request=move-1"`)
 	v.open("/console/requests?request=move-1").says(http.StatusOK, "POST /bookings/8/cancel")
 	wantRequestsInWordPress(k, database)

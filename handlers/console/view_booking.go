@@ -133,21 +133,14 @@ func (p *bookingPage) history() g.Node {
 		return h.P(page.Text("The journal has no changes of this booking, its order or its payments."))
 	}
 	return page.Table([]page.Text{"What changed", "Who", "Details", "Time"}, g.Map(p.changes, func(e journal.Entry) g.Node {
-		name := page.Textf("%s %s", singular[e.Resource], page.Text(e.Kind))
-		if e.Resource != journal.Bookings {
-			name = page.Textf("%s %d %s", singular[e.Resource], e.ID, page.Text(e.Kind))
-		}
 		return page.Row(
-			g.Group{h.Span(h.Class("name"), name), h.Span(h.Class("hint"), page.Textf("change %d", e.Number))},
+			g.Group{h.Span(h.Class("name"), words.Changed(e)), h.Span(h.Class("hint"), page.Textf("change %d", e.Number))},
 			page.Cell("Who", originView(e, p.keyNames)),
-			page.Cell("Details", words.Change(e.Booking)),
+			page.Cell("Details", words.Change(e.Booking, p.labels)),
 			page.Cell("Time", page.Time(e.At)),
 		)
 	}))
 }
-
-// singular are the names of single records in the history of a booking.
-var singular = map[journal.Resource]page.Text{journal.Bookings: "Booking", journal.Orders: "Order", journal.Payments: "Transaction"}
 
 // activities shows what the plugin's activity log says about the booking, with what the API added to it.
 func (p *bookingPage) activities() g.Node {

@@ -149,7 +149,7 @@ func (p *requestPage) view() g.Node {
 		g.If(len(refused) > 0, g.Group{h.H2(page.Text("What was refused")), page.Table([]page.Text{"Field", "Why"}, g.Map(refused, func(name string) g.Node {
 			return page.Row(h.Span(h.Class("name"), g.Text(name)), page.Cell("Why", page.Text(api.Sentence(e.Fields[name]))))
 		}))}),
-		g.If(len(p.changes) > 0, g.Group{h.H2(page.Text("What it changed")), page.Table([]page.Text{"What changed", "Number", "Details"}, g.Map(p.changes, requestChangeRow))}),
+		g.If(len(p.changes) > 0, g.Group{h.H2(page.Text("What it changed")), page.Table([]page.Text{"What changed", "Number", "Details"}, g.Map(p.changes, p.changeRow))}),
 		g.If(len(p.deliveries) > 0, g.Group{h.H2(page.Text("What webhooks sent about it")), page.Table([]page.Text{"Webhook", "Event", "State"}, g.Map(p.deliveries, p.deliveryRow))}),
 		h.P(h.Class("hint"), page.Text("Texts in the query and the body are masked. Parameters that nothing reads are ignored.")),
 		g.If(e.RecordID > 0, h.P(h.A(h.Href(requestsOf("record", words.RequestRecord(e))), page.Textf("All requests about %s", words.RequestRecord(e))))),
@@ -157,11 +157,10 @@ func (p *requestPage) view() g.Node {
 	}
 }
 
-func requestChangeRow(e journal.Entry) g.Node {
-	record := fmt.Sprintf("%s/%d", e.Resource, e.ID)
-	return page.Row(g.Group{h.A(h.Class("name"), h.Href(requestsOf("record", record)), g.Text(record)), g.Text(" "), page.Text(e.Kind)},
+func (p *requestPage) changeRow(e journal.Entry) g.Node {
+	return page.Row(h.A(h.Class("name"), h.Href(requestsOf("record", fmt.Sprintf("%s/%d", e.Resource, e.ID))), words.Changed(e)),
 		page.Cell("Number", g.Text(strconv.FormatInt(e.Number, 10))),
-		page.Cell("Details", words.Change(e.Booking)))
+		page.Cell("Details", words.Change(e.Booking, p.labels)))
 }
 
 func (p *requestPage) deliveryRow(d webhooks.Delivery) g.Node {

@@ -148,16 +148,20 @@ func Concerned(scope availability.Scope, labels slots.Labels) page.Phrase {
 		if part.id == 0 {
 			continue
 		}
-		name := page.Phrase(page.Textf(part.format, part.id))
-		if c, known := labels[part.resource][part.id]; known {
-			name = page.Name(c.Name)
-		}
-		parts = append(parts, name)
+		parts = append(parts, named(labels, part.resource, part.format, part.id))
 	}
 	if len(parts) == 0 {
 		return page.Text("the whole site")
 	}
 	return page.List(parts...)
+}
+
+// named is the name of a record, or its number in a text if it has none.
+func named(labels slots.Labels, resource domain.Resource, number page.Text, id int64) page.Phrase {
+	if c, known := labels[resource][id]; known {
+		return page.Name(c.Name)
+	}
+	return page.Textf(number, id)
 }
 
 // Scope names the agents, services and locations of a scope.
@@ -187,8 +191,19 @@ func Permission(verb, resource string) page.Phrase {
 	return page.Textf("permission\x04%1$s %2$s", page.Text(verb), page.Text(resource))
 }
 
-// Change is what changed in a booking; nothing for records other than bookings.
-func Change(b *journal.BookingFacts) g.Node {
+// changed are the texts of changed records.
+var changed = map[journal.Resource]page.Text{
+	journal.Bookings: "Booking %d %s", journal.Customers: "Customer %d %s", journal.Orders: "Order %d %s", journal.Payments: "Transaction %d %s",
+	journal.Invoices: "Invoice %d %s", journal.Services: "Service %d %s", journal.Agents: "Agent %d %s", journal.Locations: "Location %d %s", journal.Coupons: "Coupon %d %s",
+}
+
+// Changed says what happened to which record.
+func Changed(e journal.Entry) page.Phrase {
+	return page.Textf(changed[e.Resource], e.ID, page.Text(e.Kind))
+}
+
+// Change is what changed in a booking, with names as far as they are known; nothing for records other than bookings.
+func Change(b *journal.BookingFacts, labels slots.Labels) g.Node {
 	if b == nil {
 		return nil
 	}
@@ -199,17 +214,24 @@ func Change(b *journal.BookingFacts) g.Node {
 	case b.OldStatus != "" && b.OldStatus != b.NewStatus:
 		status = page.Textf("%s → %s", Status(b.OldStatus), status)
 	}
-	parts := []page.Phrase{status, page.Textf("agent %d", b.AgentID), page.Textf("service %d", b.ServiceID), page.Textf("location %d", b.LocationID)}
-	if b.Before == nil {
-		return page.List(parts...)
-	}
-	for _, moved := range []struct {
-		format   page.Text
+	before := domain.ValueOr(b.Before, b.Assignment)
+	parts := []page.Phrase{status}
+	for _, part := range []struct {
+		resource domain.Resource
+		number   page.Text
 		old, now int64
-	}{{"from agent %d", b.Before.AgentID, b.AgentID}, {"from service %d", b.Before.ServiceID, b.ServiceID}, {"from location %d", b.Before.LocationID, b.LocationID}, {"from customer %d", b.Before.CustomerID, b.CustomerID}} {
-		if moved.old != moved.now {
-			parts = append(parts, page.Textf(moved.format, moved.old))
+	}{
+		{domain.AgentResource, "agent %d", before.AgentID, b.AgentID}, {domain.ServiceResource, "service %d", before.ServiceID, b.ServiceID},
+		{domain.LocationResource, "location %d", before.LocationID, b.LocationID},
+	} {
+		now := named(labels, part.resource, part.number, part.now)
+		if part.old != part.now {
+			now = page.Textf("%s → %s", named(labels, part.resource, part.number, part.old), now)
 		}
+		parts = append(parts, now)
+	}
+	if before.CustomerID != b.CustomerID {
+		parts = append(parts, page.Textf("from customer %d", before.CustomerID))
 	}
 	return page.List(parts...)
 }
