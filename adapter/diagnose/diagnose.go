@@ -35,7 +35,7 @@ type Report struct {
 	OwnTables       OwnTables             // Bookside's own
 	Keys            *Keys                 // nil if the table cannot be read
 	Conflicts       *slots.ConflictReport // overlapping bookings; nil if the site cannot be served
-	WrongEnds       []int64               // bookings whose stored end cannot be right, up to one more than are named; nil likewise
+	WrongEnds       []int64               // bookings from yesterday on whose stored end cannot be right, up to one more than are named; nil likewise
 	Indexes         []indexes.Index       // that help on large sites; nil if the site cannot be served, or the server does not tell
 
 	// Problems are the reasons why the site cannot be served, each with its remedy.

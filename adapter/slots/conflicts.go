@@ -165,10 +165,11 @@ func AdminURL(address, route string, id int64) string {
 	return url
 }
 
-// WrongEnds returns the ids of at most limit bookings whose stored end cannot be right: it is before the
-// start, or after the next day. Their end counts as start plus duration.
+// WrongEnds returns the ids of at most limit bookings from yesterday on whose stored end cannot be right: it is
+// before the start, or after the next day. Their end counts as start plus duration. It uses the index on start_date.
 func WrongEnds(ctx context.Context, s *session.Session, limit uint64) ([]int64, error) {
-	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).
+	yesterday := availability.MomentOf(s.LocalNow()).Day - 1
+	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).Where(sq.GtOrEq{"start_date": yesterday.String()}).
 		Where("(DATEDIFF(end_date, start_date) NOT BETWEEN 0 AND 1 OR end_date = start_date AND end_time < start_time)").OrderBy("id").Limit(limit)
 	return wpdb.All(ctx, s.DB, "find bookings with a wrong end", stmt, wpdb.Value[int64])
 }

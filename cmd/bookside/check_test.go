@@ -81,6 +81,8 @@ func TestCheckFindsWrongEnds(t *testing.T) {
 		"SELECT 1, 1, 1, status, start_date, start_time, '9999-12-31', end_time, 0, 0, 1 FROM wp_latepoint_bookings")
 	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "7007, 7010, 7011, 7012, 7013, 7014, 7015, and more; ")
 	execute(t, db.SQL, "DELETE FROM wp_latepoint_bookings WHERE DATEDIFF(end_date, start_date) NOT BETWEEN 0 AND 1 OR end_time < start_time AND end_date = start_date")
+	execute(t, db.SQL, `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
+		VALUES (6001, 1, 1, 1, 'cancelled', '2026-11-01', 600, '2026-11-01', 540, 0, 0, 1)`) // is over, and in nobody's way
 	if got := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(got, "before they begin") {
 		t.Errorf("no booking ends wrongly: %s", got)
 	}
