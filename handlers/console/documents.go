@@ -13,6 +13,14 @@ import (
 // DocumentsPath is the path below which documents are shown.
 const DocumentsPath = Path + "/documents"
 
+// documentPath returns the address of a document; "" if the library, as that of the demo, does not have it.
+func documentPath(library *documents.Library, name string) string {
+	if _, ok := library.Document(name); !ok {
+		return ""
+	}
+	return DocumentsPath + "/" + name
+}
+
 // listDocuments shows all documents, or the sections that a search finds.
 func (c *Console) listDocuments(v *visit) error {
 	library, err := v.Documents()

@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/handlers/console/overlaps"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/shared"
+	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -36,7 +37,8 @@ type overview struct {
 // health is the state of the site and of its pending work.
 type health struct {
 	diagnose.Report
-	rating []diagnose.Rating // nil if pending work cannot be examined
+	rating    []diagnose.Rating // nil if pending work cannot be examined
+	documents *documents.Library
 }
 
 // agenda has the bookings of the days around today, and those that overlap.
@@ -62,7 +64,11 @@ func (s *Site) health(ctx context.Context) (health, error) {
 	if err != nil {
 		return health{}, err
 	}
-	h := health{Report: report}
+	library, err := s.Documents()
+	if err != nil {
+		return health{}, err
+	}
+	h := health{Report: report, documents: library}
 	if work, err := upkeep.LoadWork(ctx, s.Platform); err == nil {
 		h.rating = diagnose.Rate(work)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers/console"
+	"github.com/bookside/bookside/handlers/documents"
 )
 
 // overlapping books an agent twice at the same time, as PHP may, and once across midnight.
@@ -99,6 +101,13 @@ func TestOverviewNamesWhatItCounts(t *testing.T) {
 	}
 	if strings.Contains(string(page.body), "till <b>") {
 		t.Error("a name is not escaped")
+	}
+	// The demo lacks the program's own documents.
+	demo := serveSite(t, database, func(s *console.Site) {
+		s.Documents = func() (*documents.Library, error) { return documents.New(console.DocumentsPath, os.DirFS("..")) }
+	}).login().open("/console").says(http.StatusOK, "companion</dt>", "not honoured: Mailchimp: ")
+	if strings.Contains(demo.text, "/console/documents/") || strings.Contains(demo.text, "Read what that means") {
+		t.Error("a link leads to a document that the console does not have")
 	}
 }
 

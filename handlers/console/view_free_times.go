@@ -110,7 +110,7 @@ func (p *freeTimesPage) cause(s freetimes.Start) g.Node {
 	case availability.Free, availability.Past, availability.OutsideWindow:
 		return nil
 	case availability.NotOffered:
-		return h.A(h.Href(DocumentsPath+"/extensions"), page.Text("extensions"))
+		return g.If(p.manual != "", h.A(h.Href(p.manual), page.Text("extensions")))
 	default:
 		return h.A(h.Href(p.agenda()), page.Text("agenda of the day"))
 	}

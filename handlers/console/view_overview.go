@@ -71,7 +71,7 @@ func needsView(found health) g.Node {
 	}
 	return g.Group{
 		h.P(h.Strong(g.If(len(found.Problems) == 0, g.Group{page.Text("The site can be served."), g.Text(" ")}), page.Count(len(needs), "%d thing needs you.", "%d things need you."))),
-		h.Dl(h.Class("health needs"), g.Map(needs, ratingView)),
+		h.Dl(h.Class("health needs"), g.Map(needs, found.ratingView)),
 	}
 }
 
@@ -116,7 +116,7 @@ func technicalView(found health, age time.Duration) g.Node {
 		}
 	}
 	return h.Details(h.Summary(page.Text("Technical details"), g.If(minor > 0, page.Textf(", %d to look at", minor))),
-		h.Dl(h.Class("health"), g.Map(found.Findings(), findingView), g.Map(found.rating, ratingView)),
+		h.Dl(h.Class("health"), g.Map(found.Findings(), findingView), g.Map(found.rating, found.ratingView)),
 		h.P(h.Class("hint"), page.Textf("Examined %s, like %s, which has the statements for missing rights too.", page.Ago(age), h.Kbd(page.Code("bookside check")))),
 	)
 }
@@ -163,6 +163,7 @@ func findingRow(f diagnose.Finding, content ...g.Node) g.Node {
 // remedy says what to do about a rating or a finding, and which page shows its items: all of them, or each by its id.
 type remedy struct {
 	all, each string
+	document  string // that explains it; some programs do not have it
 	text      page.Text
 }
 
@@ -181,13 +182,13 @@ var remedies = map[diagnose.Code]remedy{
 	diagnose.MailsHeld:        {all: outboxPath + "?state=held", text: "Decide whether they are still to be sent."},
 	diagnose.KeysExpiring:     {each: keysPath + "/", text: "Roll it, and give the new key to those who use it."},
 
-	diagnose.ExtensionsIgnored: {all: DocumentsPath + "/extensions", text: "Read what that means for bookings by the API."},
+	diagnose.ExtensionsIgnored: {document: "extensions", text: "Read what that means for bookings by the API."},
 	diagnose.ExtensionsFailed:  {all: extensionsPath + "?state=failed", text: "Tell them again once the extension works."},
 	diagnose.ExtensionsLate:    {all: extensionsPath, text: "Find out why WordPress does not answer."},
 
 	"LatePoint": {text: "Activate the plugin in wp-admin."},
 	"API keys":  {all: keysPath + "/new", text: "Create a key for the first app."},
-	"companion": {all: DocumentsPath + "/companion"},
+	"companion": {document: "companion"},
 	"overlaps":  {all: bookingsPath, text: "Move one of each pair."},
 }
 
@@ -205,9 +206,21 @@ func said(s diagnose.Sentence) g.Node {
 	return page.Textf(page.Text(s.Format), values...)
 }
 
-// ratingView names the items of a rating, with links, and its time in the site's zone.
-func ratingView(r diagnose.Rating) g.Node {
+// remedyOf returns what people can do about a rating, without links to documents that the console does not have.
+func (found health) remedyOf(r diagnose.Rating) remedy {
 	what := remedies[r.Code]
+	if what.document == "" {
+		return what
+	}
+	if what.all = documentPath(found.documents, what.document); what.all == "" {
+		return remedy{}
+	}
+	return what
+}
+
+// ratingView names the items of a rating, with links, and its time in the site's zone.
+func (found health) ratingView(r diagnose.Rating) g.Node {
+	what := found.remedyOf(r)
 	text := said(r.Text)
 	if what.all != "" {
 		text = h.A(h.Href(what.all), text)
