@@ -93,6 +93,7 @@ func TestBookingList(t *testing.T) {
 		"?when=all&customer=3&from=2026-12-06":          {"7005", "7001"},
 		"?from=2026-12-06&to=2026-12-06&location=2":     {"", "7001"},
 		"?q=CODE7002":                     {"7002", "7001"},
+		"?q=%FFCODE70%ED%A0%8002%C3":      {"7002", "7001"},
 		"?when=past&from=2026-12-06":      {"", "7001"},
 		"?status=none&agent=x&from=never": {"", "7005"},
 	} {

@@ -36,7 +36,7 @@ func (c *Console) search(v *visit) error {
 	if err != nil {
 		return err
 	}
-	found := searchResults{text: strings.TrimSpace(strings.ToValidUTF8(v.r.URL.Query().Get("q"), "")), site: site}
+	found := searchResults{text: strings.TrimSpace(v.r.URL.Query().Get("q")), site: site}
 	if found.text != "" {
 		if err := found.load(v); err != nil {
 			return err
