@@ -67,7 +67,6 @@ const (
 	MailsRecent   = 3 * 24 * time.Hour // how long a failed mail deserves attention
 	EventsRecent  = MailsRecent
 	EventsLate    = 10 * time.Minute // twice the longest pause between two tries
-	WebhooksLate  = time.Hour
 	ExpiresSoon   = 7 * 24 * time.Hour
 	WorkListLimit = 101 // of each list: "more than 100" is precise enough
 )
@@ -100,7 +99,7 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 		},
 		func() (err error) {
 			var found WebhookWork
-			found.Failing, found.Ended, err = webhooks.FindTrouble(ctx, p.DB, now.Add(-WebhooksLate), WorkListLimit)
+			found.Failing, found.Ended, err = webhooks.FindTrouble(ctx, p.DB, WorkListLimit)
 			w.Webhooks = known(found, err)
 			return err
 		},

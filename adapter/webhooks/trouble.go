@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"time"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -22,14 +21,14 @@ type Trouble struct {
 	Reason string           // why it is disabled; "" if it fails
 }
 
-// FindTrouble returns at most limit webhooks that were disabled but not by a person, and at most limit that
-// have been failing since before an instant.
-func FindTrouble(ctx context.Context, db *wpdb.DB, failingSince time.Time, limit uint64) (failing, ended []Trouble, err error) {
+// FindTrouble returns at most limit webhooks whose last delivery failed, and at most limit that were disabled but not by a
+// person.
+func FindTrouble(ctx context.Context, db *wpdb.DB, limit uint64) (failing, ended []Trouble, err error) {
 	for _, kind := range []struct {
 		found *[]Trouble
 		which sq.And
 	}{
-		{&failing, sq.And{sq.Eq{"status": string(Enabled)}, sq.LtOrEq{"failing_since": domain.Stamp(failingSince)}}},
+		{&failing, sq.And{sq.Eq{"status": string(Enabled)}, sq.NotEq{"failing_since": nil}}},
 		{&ended, sq.And{sq.Eq{"status": string(Disabled)}, sq.NotEq{"reason": ""}, sq.NotLike{"reason": byPerson + "%"}}},
 	} {
 		stmt := sq.Select("id", "name", "failing_since", "reason").From(db.Name(wpdb.Webhooks)).Where(kind.which).OrderBy("id").Limit(limit)

@@ -41,14 +41,19 @@ type health struct {
 	documents *documents.Library
 }
 
-// agenda has the bookings of the days around today, and those that overlap.
+// agenda counts the bookings of the days around today, and has those that overlap.
 type agenda struct {
 	slots.Agenda
-	site     *session.Session // as it was read
-	next     []records.Booking
-	moreNext bool // whether there are more than next on these days
 	overlaps []overlaps.Group
 	more     int // number of overlaps not shown
+}
+
+// next has the bookings of today and tomorrow, which visitors do not share: it is cheap, and people look there for what
+// they have just done.
+type next struct {
+	site     *session.Session
+	bookings []records.Booking
+	more     bool // whether there are others on these days
 }
 
 func (c *Console) newOverview(site *Site) *overview {
@@ -93,10 +98,7 @@ func loadAgenda(ctx context.Context, site *session.Session) (agenda, error) {
 	if err != nil {
 		return agenda{}, err
 	}
-	a := agenda{Agenda: counted, site: site}
-	if a.next, a.moreNext, err = slots.NextBookings(ctx, site, nextDays, shownNext); err != nil {
-		return a, err
-	}
+	a := agenda{Agenda: counted}
 	report, err := slots.FindConflicts(ctx, site)
 	if err != nil || len(report.Conflicts) == 0 {
 		return a, err
@@ -115,6 +117,13 @@ func loadAgenda(ctx context.Context, site *session.Session) (agenda, error) {
 	return a, nil
 }
 
+func loadNext(v *visit) (n next, err error) {
+	if n.site, err = v.site(); err == nil {
+		n.bookings, n.more, err = slots.NextBookings(v.ctx(), n.site, nextDays, shownNext)
+	}
+	return n, err
+}
+
 // showOverview shows every part that it can load; a broken database must not hide the others.
 func (c *Console) showOverview(v *visit) error {
 	var p overviewPage
@@ -125,7 +134,10 @@ func (c *Console) showOverview(v *visit) error {
 	if p.health, p.healthAge, err = v.overview.health.Get(v.ctx()); err != nil {
 		p.healthProblem = c.problemOf(v, err)
 	}
-	if p.agenda, p.agendaAge, err = v.overview.agenda.Get(v.ctx()); err != nil {
+	if p.next, err = loadNext(v); err != nil {
+		p.nextProblem = c.problemOf(v, err)
+	}
+	if p.agenda, _, err = v.overview.agenda.Get(v.ctx()); err != nil {
 		p.agendaProblem = c.problemOf(v, err)
 	}
 	p.zone = cmp.Or(v.zone(), time.UTC)

@@ -53,11 +53,15 @@ func TestOverview(t *testing.T) {
 		t.Errorf("a part cannot be shown: %s", page.text)
 	}
 
+	// What is booked today is never cached.
+	database.Execute(t, "UPDATE wp_latepoint_bookings SET start_time = 675 WHERE id = 7005")
+	v.open("/console").says(http.StatusOK, "11:15–12:00")
+
 	// Each part is cached on its own until it expires.
 	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere")
 	v.open("/console").says(http.StatusOK, "Sunday, 6 December 2026</h3>", "Examined just now")
 	k.clock = now.Add(2 * time.Minute)
-	v.open("/console").says(http.StatusOK, `succeeded <strong>3</strong>`, "cannot be served", "The database cannot be used at the moment.", "Times are in UTC.", `<th scope="row">00:31</th>`)
+	v.open("/console").says(http.StatusOK, `succeeded <strong>3</strong>`, "cannot be served", "The database cannot be used at the moment.", "in Europe/Berlin", `<th scope="row">01:31</th>`)
 	v.inGerman("/console").says(http.StatusOK, "wp_latepoint_bookings: Aktivieren Sie LatePoint 5 in der Verwaltung der Website, damit es seine Tabellen anlegt",
 		"die Uhr des Datenbankservers weicht um ").wantGerman("a site that cannot be served")
 	database.Execute(t, "RENAME TABLE elsewhere TO wp_latepoint_bookings", "RENAME TABLE wp_bookside_figures TO elsewhere")

@@ -23,26 +23,27 @@ import (
 
 // overviewPage is the first page. A part that could not be loaded has a problem instead.
 type overviewPage struct {
-	zone                                         *time.Location
-	health                                       health
-	figures                                      daystats.Day
-	agenda                                       agenda
-	healthAge, agendaAge                         time.Duration
-	healthProblem, figuresProblem, agendaProblem page.Text
+	zone                                                      *time.Location
+	health                                                    health
+	figures                                                   daystats.Day
+	next                                                      next
+	agenda                                                    agenda
+	healthAge                                                 time.Duration
+	healthProblem, nextProblem, figuresProblem, agendaProblem page.Text
 }
 
 func (p overviewPage) view() g.Node {
 	return g.Group{
 		page.ZoneHint(),
 		section("needs", "What needs you", p.healthProblem, func() g.Node { return needsView(p.health) }),
-		section("next", "Today and tomorrow", p.agendaProblem, func() g.Node { return nextView(p.agenda) }),
+		section("next", "Today and tomorrow", p.nextProblem, func() g.Node { return nextView(p.next) }),
 		g.Iff(len(p.agenda.overlaps) > 0, func() g.Node {
 			return section("overlaps", "Overlapping bookings", "", func() g.Node { return overlaps.View(p.agenda.overlaps, p.agenda.more) })
 		}),
 		section("bookings", "Bookings, 30 days back and ahead", p.agendaProblem, func() g.Node { return charts.Bookings(p.agenda.Agenda) }),
 		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return charts.Day(p.figures, p.zone) }),
 		g.Iff(p.healthProblem == "", func() g.Node { return technicalView(p.health, p.healthAge) }),
-		h.P(h.Class("hint"), page.Text("Visitors share what is found: the health and the bookings for a minute, the requests for ten seconds.")),
+		h.P(h.Class("hint"), page.Text("Visitors share what is found: the health, the overlaps and the counts of bookings for a minute, the requests for ten seconds.")),
 	}
 }
 
@@ -122,23 +123,23 @@ func technicalView(found health, age time.Duration) g.Node {
 }
 
 // nextView lists the bookings of today and tomorrow.
-func nextView(a agenda) g.Node {
-	today := availability.MomentOf(a.site.LocalNow()).Day
+func nextView(n next) g.Node {
+	today := availability.MomentOf(n.site.LocalNow()).Day
 	var days g.Group
 	for day := today; day < today+nextDays; day++ {
-		booked := slices.DeleteFunc(slices.Clone(a.next), func(b records.Booking) bool { return string(b.StartDate) != day.String() })
+		booked := slices.DeleteFunc(slices.Clone(n.bookings), func(b records.Booking) bool { return string(b.StartDate) != day.String() })
 		var list g.Node
 		if len(booked) > 0 {
-			list = page.Table([]page.Text{"Time", "Customer", "Service", "Agent", "Location", "Status"}, g.Map(booked, func(b records.Booking) g.Node { return nextRow(a.site, b) }))
+			list = page.Table([]page.Text{"Time", "Customer", "Service", "Agent", "Location", "Status"}, g.Map(booked, func(b records.Booking) g.Node { return nextRow(n.site, b) }))
 		}
 		title := words.LongDay(day)
-		if !a.moreNext {
+		if !n.more {
 			title = page.Textf("%s: %s", title, page.Count(len(booked), "%d booking", "%d bookings"))
 		}
 		choice := agendaChoice{Day: day, Of: domain.AgentResource}
 		days = append(days, h.H3(h.A(h.Href(choice.path()), title)), list)
 	}
-	return g.Group{days, g.If(a.moreNext, h.P(h.Class("warning"), page.Textf("Only the first %d are shown: %s.", shownNext, h.A(h.Href(bookingListPath), page.Text("the list has all")))))}
+	return g.Group{days, g.If(n.more, h.P(h.Class("warning"), page.Textf("Only the first %d are shown: %s.", shownNext, h.A(h.Href(bookingListPath), page.Text("the list has all")))))}
 }
 
 func nextRow(s *session.Session, b records.Booking) g.Node {

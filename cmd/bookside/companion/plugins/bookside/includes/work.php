@@ -100,7 +100,7 @@ function rated_words(array $rated): array
                 ),
             ];
         case 'webhooks':
-            return [__('Webhooks arrive', 'bookside'), __('None has failed for more than an hour.', 'bookside')];
+            return [__('Webhooks arrive', 'bookside'), __('None is failing.', 'bookside')];
         case 'webhooks_failing':
             return [
                 __('Webhooks fail', 'bookside'),
