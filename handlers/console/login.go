@@ -89,6 +89,9 @@ func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handl
 		if !hmac.Equal([]byte(v.r.PostForm.Get("csrf")), []byte(csrfToken(v.session))) {
 			return show(v, http.StatusForbidden, "This form is from an earlier login. Check it and send it again.")
 		}
+		// What the form changes may be on the overview.
+		defer v.overview.health.Forget()
+		defer v.overview.agenda.Forget()
 		return submit(v)
 	})
 }

@@ -57,6 +57,11 @@ func TestOverview(t *testing.T) {
 	database.Execute(t, "UPDATE wp_latepoint_bookings SET start_time = 675 WHERE id = 7005")
 	v.open("/console").says(http.StatusOK, "11:15–12:00")
 
+	// What a form changes is there at once.
+	page.says(http.StatusOK, "1 valid of 1")
+	v.fill("/console/keys/new", url.Values{"name": {"till"}, "kind": {"live"}, "permissions": {"read_bookings"}}).want(http.StatusOK)
+	v.open("/console").says(http.StatusOK, "2 valid of 2")
+
 	// Each part is cached on its own until it expires.
 	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere")
 	v.open("/console").says(http.StatusOK, "Sunday, 6 December 2026</h3>", "Examined just now")

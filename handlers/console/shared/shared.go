@@ -3,6 +3,7 @@ package shared
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
@@ -17,7 +18,12 @@ type Value[T any] struct {
 	turn  chan struct{} // capacity 1: who computes the value
 	value T
 	at    time.Time // when it was computed; zero for never
+
+	forgotten atomic.Bool
 }
+
+// Forget makes the next visitor recompute the value.
+func (s *Value[T]) Forget() { s.forgotten.Store(true) }
 
 // New returns a value with a lifetime, which find computes.
 func New[T any](now domain.Clock, life time.Duration, find func(context.Context) (T, error)) *Value[T] {
@@ -33,6 +39,9 @@ func (s *Value[T]) Get(ctx context.Context) (value T, age time.Duration, err err
 		return value, 0, ctx.Err()
 	}
 	began := s.now()
+	if s.forgotten.Swap(false) {
+		s.at = time.Time{}
+	}
 	if s.at.IsZero() || began.Sub(s.at) >= s.life || began.Before(s.at) {
 		if value, err = s.find(ctx); err != nil {
 			return value, 0, err

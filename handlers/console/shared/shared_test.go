@@ -39,6 +39,10 @@ func TestSharedIsFoundOnceAtATime(t *testing.T) {
 	if value, age, err := s.Get(t.Context()); value != 3 || age != 0 || err != nil {
 		t.Errorf("%d %v %v", value, age, err)
 	}
+	s.Forget()
+	if value, age, err := s.Get(t.Context()); value != 4 || age != 0 || err != nil {
+		t.Errorf("forgotten: %d %v %v", value, age, err)
+	}
 	s.turn <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
