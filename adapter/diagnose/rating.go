@@ -232,7 +232,7 @@ func rateKeys(expiring []keys.Expiring) Rating {
 	}
 	r := rated(Minor, KeysExpiring, name, Sentence{})
 	for _, key := range expiring {
-		r.Items = append(r.Items, Item{key.ID, key.Name + ", " + string(key.At)})
+		r.Items = append(r.Items, Item{key.ID, key.Name + ", " + string(key.At) + " UTC"})
 	}
 	r.Since, _ = expiring[0].At.Time()
 	r.Text = Say("%s within a week, the first on %s; see bookside keys roll", r.Count(), Moment{r.Since})

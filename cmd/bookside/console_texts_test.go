@@ -204,6 +204,8 @@ func TestConsoleTexts(t *testing.T) {
 				if name := p.info.Types[call.Args[0]].Value; name == nil || slices.Contains([]string{"label", "description", "placeholder", "valuetext"}, constant.StringVal(name)) {
 					words(call.Args[1], called)
 				}
+			case called == pagePath+".AddError":
+				words(call.Args[1], called)
 			case called == pagePath+".Text" && p.info.Types[call.Fun].IsType() && p.info.Types[call].Value == nil:
 				words(call.Args[0], "a text that is put together")
 			}
@@ -262,7 +264,7 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 		"adapter/webhooks/hook.go":          {`errors\.New\("([^"]+)"\)`},
 		"adapter/webhooks/work_store.go":    {`\breason = "([^"]+)"`},
 		"adapter/keys/calendars.go":         {`errors\.New\("([^"]+)"\)`},
-		"adapter/diagnose/findings.go":      {`Say\("((?:[^"\\]|\\.)+)"`, `(?:Minor\)|Broken\)|Good|incomplete\)|Level\(\)), "([A-Za-z ]+)", `},
+		"adapter/diagnose/findings.go":      {`Say\("((?:[^"\\]|\\.)+)"`, `(?:Minor\)?|Broken\)|Good|incomplete\)|Level\(\)), "([A-Za-z ]+)", `},
 		"adapter/diagnose/rating.go":        {`Say\("((?:[^"\\]|\\.)+)"`, `const name = "([^"]+)"`},
 		"adapter/diagnose/diagnose.go":      {`Say\("((?:[^"\\]|\\.)+)"`},
 		"adapter/diagnose/warnings.go":      {`Say\("((?:[^"\\]|\\.)+)"`},

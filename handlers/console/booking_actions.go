@@ -95,21 +95,10 @@ type conflict struct {
 	with      *records.Booking
 }
 
-// addChange adds a form that changes bookings or time off. The setting admin.read_only switches it off.
+// addChange adds a form that changes bookings or time off. The setting admin.read_only hides it, too.
 func (c *Console) addChange(mux *http.ServeMux, path string, show func(*visit) error, again redisplay, submit func(*visit) error) {
-	allowed := func(serve func(*visit) error) func(*visit) error {
-		return func(v *visit) error {
-			if v.ReadOnly {
-				c.showMessage(v, http.StatusForbidden, "Bookings cannot be changed here", "The setting admin.read_only lets administrators only look at them.")
-				return nil
-			}
-			return serve(v)
-		}
-	}
-	mux.Handle("GET "+path, c.withSession(allowed(show)))
-	mux.Handle("POST "+path, c.withForm(func(v *visit, status int, problem page.Text) error {
-		return allowed(func(v *visit) error { return again(v, status, problem) })(v)
-	}, allowed(submit)))
+	mux.Handle("GET "+path, c.withSession(c.unlessReadOnly(show)))
+	mux.Handle("POST "+path, c.withForm(again, submit))
 }
 
 // withAction serves the form of an action on the booking of the path.
@@ -126,6 +115,9 @@ func (c *Console) withAction(v *visit, serve func(*actionForm) error) error {
 	shown, found, err := c.loadBooking(v)
 	if err != nil || !found {
 		return err
+	}
+	if bookingActions[i].Begun && !shown.begun() {
+		return c.noPage(v)
 	}
 	return serve(&actionForm{bookingAction: bookingActions[i], booking: shown, tag: read.Tag})
 }
@@ -231,7 +223,7 @@ func (f *actionForm) refuse(v *visit, answer *api.Answer) error {
 			f.Problem = "Its time is not free. Nothing was saved."
 			return nil
 		}
-		f.AddError("start_time", "this time is not free")
+		f.Errors = append(f.Errors, page.FieldError{Field: "start_time", Error: "This time is not free."})
 	default:
 		answer.Refuse(&f.Form, f.fields()...)
 	}

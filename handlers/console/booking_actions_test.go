@@ -163,6 +163,7 @@ func TestRefusedActions(t *testing.T) {
 	v.fill(decline, nil).says(http.StatusOK, "stays as it is")
 	v.fill("/console/bookings/7002/decline", nil).says(http.StatusUnprocessableEntity, "<li>Only a pending booking can be declined;")
 	v.open("/console/bookings/7001/explode").want(http.StatusNotFound)
+	v.open("/console/bookings/7002/no-show").want(http.StatusNotFound) // it has not begun
 	v.open("/console/bookings/77777/cancel").want(http.StatusNotFound)
 
 	reader := serveSite(t, database, func(site *console.Site) { site.ReadOnly = true }).login()
@@ -170,6 +171,8 @@ func TestRefusedActions(t *testing.T) {
 		t.Error("a read-only console offers actions")
 	}
 	reader.open("/console/bookings/7002/cancel").says(http.StatusForbidden, "admin.read_only")
+	reader.post("/console/keys/new", merge(reader.open("/console/keys/new").form("/console/keys/new"), url.Values{"name": {"detour"}, "kind": {"live"}, "permissions": {"write_bookings"}})).
+		says(http.StatusForbidden, "admin.read_only")
 	reader.post("/console/bookings/7002/cancel", merge(reader.open("/console/bookings").form("/console/logout"), url.Values{"confirmed": {"1"}})).says(http.StatusForbidden, "admin.read_only")
 	if got := stored("7002"); got != "approved 2026-12-06 570 1" {
 		t.Errorf("a read-only console wrote %s", got)

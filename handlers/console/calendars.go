@@ -115,6 +115,11 @@ func (c *Console) showCalendarForm(v *visit, status int, f *calendarForm) error 
 	return nil
 }
 
+// noSubjects say that there is nothing for a calendar to be of.
+var noSubjects = map[domain.Resource]page.Text{
+	domain.AgentResource: "There is no agent with this id.", domain.ServiceResource: "There is no service with this id.", domain.LocationResource: "There is no location with this id.",
+}
+
 func (c *Console) createCalendar(v *visit) error {
 	f := &calendarForm{page.Submitted(v.r, "")}
 	n := keys.NewKey{Kind: keys.Calendar}
@@ -124,7 +129,7 @@ func (c *Console) createCalendar(v *visit) error {
 		name, err := c.calendarName(v, resource, id)
 		switch {
 		case domain.CodeOf(err) == domain.CodeNotFound:
-			f.AddError("subject", "there is no "+string(resource)+" with this id")
+			f.Errors = append(f.Errors, page.FieldError{Field: "subject", Error: noSubjects[resource]})
 		case err != nil:
 			problem, status := c.explain(v, err)
 			return c.redisplayNewCalendar(v, status, problem)

@@ -68,7 +68,7 @@ type Site struct {
 	Proxy    Proxy  // of the console
 	// Closed is set if the console answers WordPress, but not browsers.
 	Closed bool
-	// ReadOnly is set if administrators may only look at bookings.
+	// ReadOnly is set if administrators may only look.
 	ReadOnly bool
 	// Ask sends a request to the API for a WordPress user or an administrator, see handlers.AskFor.
 	Ask     func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
@@ -90,7 +90,7 @@ func New(now domain.Clock, log *slog.Logger, german language.Texts) *Console {
 	mux.Handle("GET "+Path+"/", c.withSession(c.noPage)) // also reached when the address of a form is opened again
 	mux.Handle("GET "+loginPath, c.withDatabase(c.showLogin))
 	mux.Handle("POST "+loginPath, c.withDatabase(c.login))
-	mux.Handle("POST "+logoutPath, c.withForm(redirectToOverview, c.logout))
+	mux.Handle("POST "+logoutPath, c.withSentForm(redirectToOverview, c.logout))
 	c.addBookings(mux)
 	c.addKeys(mux)
 	c.addCalendars(mux)

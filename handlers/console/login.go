@@ -79,9 +79,30 @@ func (c *Console) open(v *visit) error {
 // redisplay shows a submitted form again, with a problem.
 type redisplay func(v *visit, status int, problem page.Text) error
 
-// withForm serves forms of the current session. A form of an earlier session is shown again for
-// resubmission.
+// withForm serves forms that change something. The setting admin.read_only switches them off.
 func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handler {
+	return c.withSentForm(show, c.unlessReadOnly(func(v *visit) error {
+		// What the form changes may be on the overview.
+		defer v.overview.health.Forget()
+		defer v.overview.agenda.Forget()
+		return submit(v)
+	}))
+}
+
+// unlessReadOnly refuses what the setting admin.read_only switches off.
+func (c *Console) unlessReadOnly(serve func(*visit) error) func(*visit) error {
+	return func(v *visit) error {
+		if v.ReadOnly {
+			c.showMessage(v, http.StatusForbidden, "Nothing can be changed here", "The setting admin.read_only lets administrators only look.")
+			return nil
+		}
+		return serve(v)
+	}
+}
+
+// withSentForm serves forms of the current session. A form of an earlier session is shown again for
+// resubmission.
+func (c *Console) withSentForm(show redisplay, submit func(*visit) error) http.Handler {
 	return c.withSession(func(v *visit) error {
 		if v.r.ParseForm() != nil {
 			return c.badForm(v)
@@ -89,9 +110,6 @@ func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handl
 		if !hmac.Equal([]byte(v.r.PostForm.Get("csrf")), []byte(csrfToken(v.session))) {
 			return show(v, http.StatusForbidden, "This form is from an earlier login. Check it and send it again.")
 		}
-		// What the form changes may be on the overview.
-		defer v.overview.health.Forget()
-		defer v.overview.agenda.Forget()
 		return submit(v)
 	})
 }

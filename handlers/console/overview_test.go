@@ -100,7 +100,7 @@ func TestOverviewNamesWhatItCounts(t *testing.T) {
 		`9001 (booking 12)`,
 		`<a href="/console/webhooks/5">5 (till <b>)</a>`, `<a href="/console/webhooks/6">6 (crm, it failed for three days)</a>`,
 		`<a href="/console/outbox?state=failed">1 failed`, `<a href="/console/outbox?state=held">1 held`,
-		`<a href="/console/keys/1">1 (TestOverviewNamesWhatItCounts, 2026-11-23 00:00:00)</a>`)
+		`<a href="/console/keys/1">1 (TestOverviewNamesWhatItCounts, 2026-11-23 00:00:00 UTC)</a>`)
 	needs, _, _ := strings.Cut(page.text, "</dl>")
 	listed := strings.Count(needs, "<dt>")
 	page.says(http.StatusOK, fmt.Sprintf("%d things need you.", listed))

@@ -143,7 +143,10 @@ func payloadView(hook webhooks.Hook, d webhooks.Delivery) g.Node {
 
 func tryView(t webhooks.Try) g.Node {
 	outcome := page.Phrase(page.Text(t.Failure))
-	if t.Failure == "" {
+	switch {
+	case t.Status >= 300 && t.Status < 400:
+		outcome = page.Textf("answered %d: redirects are not followed", t.Status)
+	case t.Status > 0:
 		outcome = page.Textf("answered %d", t.Status)
 	}
 	return h.Div(page.Textf("%s: %s after %s", page.Stamp(t.At, ""), outcome, t.Took), g.Text(" "), g.If(t.Answer != "", h.Code(g.Text(t.Answer))))
@@ -166,10 +169,11 @@ func (f *webhookForm) view(csrf string) g.Node {
 	}
 }
 
-// webhookSecretView shows a secret, once.
-func webhookSecretView(name, secret string) g.Node {
+// webhookSecretView shows a secret, once, with what else there is to know.
+func webhookSecretView(name, secret string, more page.Text) g.Node {
 	return g.Group{
-		h.P(page.Textf("This is the only time the secret of %s is shown. Copy it to the receiver, which checks signatures with it. An earlier secret stays valid for a day.", h.Strong(g.Text(name)))),
+		h.P(page.Textf("This is the only time the secret of %s is shown. Copy it to the receiver, which checks signatures with it.", h.Strong(g.Text(name)))),
+		g.If(more != "", h.P(more)),
 		page.Secret("Secret", secret),
 		h.P(webhooksLink("I have copied it: back to all webhooks")),
 	}

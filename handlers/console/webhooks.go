@@ -158,7 +158,7 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 	c.log.InfoContext(v.ctx(), "console: "+action, "webhook_id", hook.ID)
 	switch {
 	case secret != "":
-		c.show(v, http.StatusOK, page.Layout{Title: page.Text("The secret was changed")}, webhookSecretView(hook.Name, secret))
+		c.show(v, http.StatusOK, page.Layout{Title: page.Text("The secret was changed")}, webhookSecretView(hook.Name, secret, "The earlier secret stays valid for a day."))
 	case action == "delete":
 		http.Redirect(v.w, v.r, webhooksPath, http.StatusSeeOther)
 	default:
@@ -242,7 +242,7 @@ func (c *Console) createWebhook(v *visit) error {
 		return c.redisplayNewWebhook(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: webhook added", "webhook_id", hook.ID)
-	c.show(v, http.StatusOK, page.Layout{Title: page.Text("The webhook was added")}, webhookSecretView(hook.Name, secret))
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("The webhook was added")}, webhookSecretView(hook.Name, secret, ""))
 	return nil
 }
 

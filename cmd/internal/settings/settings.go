@@ -217,7 +217,7 @@ var All = []Setting{
 	newSetting("admin.keys_page", func(c *Config) *bool { return &c.Admin.KeysPage }, true,
 		"serve the console, /console, which needs a login (see help admin-token)"),
 	newSetting("admin.read_only", func(c *Config) *bool { return &c.Admin.ReadOnly }, false,
-		"let administrators on the console look at bookings, but not change them"),
+		"let administrators on the console look at everything, but change nothing"),
 	newSetting(AdminHosts, func(c *Config) *[]string { return &c.Admin.Hosts }, []string{},
 		"host names allowed in requests to admin.listen, besides localhost and IP addresses, such as the name that a scraper uses",
 		each(hostName.MatchString, "%q: write a host name without scheme and port, such as keys.example.com")).
