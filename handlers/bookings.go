@@ -93,7 +93,7 @@ var createBooking = operation{
 var updateBooking = operation{
 	id:          "updateBooking",
 	summary:     "Change a booking",
-	description: "Changes only the fields that are sent. A new time is checked as for a new booking; if date and time stay, the agent's time must be open, even if customers are not offered this start. With dry_run, nothing is written and nobody is notified: the response has the booking as it would be.",
+	description: "Reschedules a booking, or gives it another status, such as completed or no_show. Changes only the fields that are sent. A new time is checked as for a new booking; if date and time stay, the agent's time must be open, even if customers are not offered this start. With dry_run, nothing is written and nobody is notified: the response has the booking as it would be.",
 	path:        []pathParameter{bookingID},
 	body:        compat.BookingPatchFields,
 	extraPermissions: []extraPermission{
