@@ -199,7 +199,7 @@ func explanation(grid slots.Grid, day []availability.Slot) *Explanation {
 		if s.Reason == availability.Free {
 			continue
 		}
-		u := Unavailable{StartTime: startTime(s), Reason: string(s.Reason), Message: s.Reason.Message(), BookingID: orNil(s.Booking)}
+		u := Unavailable{StartTime: startTime(s), Reason: string(s.Reason), Message: s.Message(), BookingID: orNil(s.Booking)}
 		if s.Reason == availability.NotOffered {
 			u.Extension = new(strings.Join(grid.Extensions, ", "))
 		}

@@ -18,11 +18,15 @@ const (
 	Past          Reason = "past"
 )
 
+// BesideHold stands for Buffer in the message of a start that is too close to a hold.
+const BesideHold Reason = "buffer of a hold"
+
 // reasonMessages say the reasons to people who know the site, but not how it is set up.
 var reasonMessages = map[Reason]string{
 	Booked:        "Another booking overlaps.",
 	OnHold:        "It is kept for somebody who is booking it right now; it may be free again in some minutes.",
 	Buffer:        "It is too close to another booking: the time before or after one of them overlaps.",
+	BesideHold:    "It is too close to a time that is kept for somebody who is booking it right now: the time before or after one of them overlaps.",
 	NoCapacity:    "Too few seats are left, or the day has as many bookings as it may have.",
 	Off:           "The agent, the location, the service or the whole site has time off.",
 	OwnEvent:      "The agent has something else in a calendar of their own.",
@@ -34,3 +38,11 @@ var reasonMessages = map[Reason]string{
 
 // Message returns the reason as a sentence.
 func (r Reason) Message() string { return reasonMessages[r] }
+
+// Message says as a sentence why the start is not offered.
+func (s Slot) Message() string {
+	if s.Reason == Buffer && s.Booking == 0 {
+		return BesideHold.Message()
+	}
+	return s.Reason.Message()
+}

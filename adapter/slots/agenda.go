@@ -6,6 +6,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -69,11 +70,12 @@ func LoadAgenda(ctx context.Context, s *session.Session, days int) (Agenda, erro
 }
 
 // NextBookings returns the bookings of today and the days after it, without cancelled ones, by start, and whether there
-// are more than the limit. Uses the index on start_date.
+// are more than the limit. Those of yesterday that go on after midnight are of today, too. Uses the index on start_date.
 func NextBookings(ctx context.Context, s *session.Session, days int, limit int64) (list []records.Booking, more bool, err error) {
-	last := s.LocalNow().AddDate(0, 0, days-1).Format(time.DateOnly)
+	today := availability.MomentOf(s.LocalNow()).Day
+	q := TimetableQuery{From: today, To: today + availability.Day(days-1)}
 	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).
-		Where(sq.GtOrEq{"start_date": string(s.Today())}).Where(sq.LtOrEq{"start_date": last}).Where(sq.NotEq{"status": records.StatusCancelled}).
+		Where(q.inDays()).Where(sq.NotEq{"status": records.StatusCancelled}).
 		OrderBy("start_date", "start_time", "id").Limit(uint64(limit) + 1)
 	ids, more, err := wpdb.First(ctx, s.DB, "find the next bookings", stmt, limit, wpdb.Value[int64])
 	if err != nil {

@@ -2,6 +2,7 @@ package slots
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	sq "github.com/Masterminds/squirrel"
@@ -27,6 +28,7 @@ type Timetable struct {
 	Bookings []records.Booking // by start, without cancelled ones
 	More     bool              // whether there are more bookings than the limit
 	Holds    []availability.Booking
+	NoHolds  bool                              // whether the table of holds is missing, which the server makes when it starts
 	Hours    map[int64][]availability.DayHours // of each agent or location
 	Events   []availability.OffPeriod          // of the calendars of agents
 	// Overlapping has the ids of bookings that their agent cannot have together, see FindConflicts.
@@ -58,8 +60,9 @@ func LoadTimetable(ctx context.Context, s *session.Session, q TimetableQuery) (t
 		return t, err
 	}
 	if s.Schema.Has(wpdb.Holds) {
-		stmt := sq.Select(blockingHoldColumns...).From(s.DB.Name(wpdb.Holds)).Where(sq.Gt{"expires_at": domain.Stamp(s.Now)}).Where(q.inDays()).Limit(q.Limit)
-		if t.Holds, err = wpdb.All(ctx, s.DB, "read holds of a timetable", stmt, scanBlockingBooking); err != nil {
+		stmt := sq.Select(blockingHoldColumns...).From(s.DB.Name(wpdb.Holds)).Where(sq.Gt{"expires_at": domain.Stamp(s.Now)}).Where(q.ofColumns()).Limit(q.Limit)
+		t.Holds, err = wpdb.All(ctx, s.DB, "read holds of a timetable", stmt, scanBlockingBooking)
+		if t.NoHolds = errors.Is(err, wpdb.ErrSchema); err != nil && !t.NoHolds {
 			return t, err
 		}
 	}
@@ -84,17 +87,19 @@ func (q TimetableQuery) column() string {
 
 // bookings selects the bookings of the days, with those of the day before that go on after midnight.
 func (q TimetableQuery) bookings(s *session.Session) sq.SelectBuilder {
-	return sq.Select().From(s.DB.Name(wpdb.Bookings)).Where(q.inDays())
+	return sq.Select().From(s.DB.Name(wpdb.Bookings)).Where(q.ofColumns())
 }
 
 func (q TimetableQuery) inDays() sq.And {
 	return sq.And{
 		sq.GtOrEq{"start_date": (q.From - 1).String()}, sq.LtOrEq{"start_date": q.To.String()},
-		sq.Or{sq.GtOrEq{"start_date": q.From.String()}, sq.GtOrEq{"end_date": q.From.String()}}, sq.Eq{q.column(): q.IDs},
+		sq.Or{sq.GtOrEq{"start_date": q.From.String()}, sq.GtOrEq{"end_date": q.From.String()}},
 	}
 }
 
-// overlapping compares the bookings that the agents of shown have on these days.
+func (q TimetableQuery) ofColumns() sq.And { return append(q.inDays(), sq.Eq{q.column(): q.IDs}) }
+
+// overlapping compares the bookings that the agents of shown have on these days, and on the one after midnight.
 func (q TimetableQuery) overlapping(ctx context.Context, s *session.Session, settings map[string]string, shown []records.Booking) (map[int64]bool, error) {
 	if len(shown) == 0 {
 		return nil, nil
@@ -104,8 +109,8 @@ func (q TimetableQuery) overlapping(ctx context.Context, s *session.Session, set
 		agents = append(agents, b.Agent.ID)
 	}
 	slices.Sort(agents)
-	day := TimetableQuery{Of: domain.AgentResource, IDs: slices.Compact(agents), From: q.From, To: q.To}
-	stmt := bookingsWithDuration(s).Columns(blockingBookingColumns...).Where(day.inDays()).
+	day := TimetableQuery{Of: domain.AgentResource, IDs: slices.Compact(agents), From: q.From, To: q.To + 1}
+	stmt := bookingsWithDuration(s).Columns(blockingBookingColumns...).Where(day.ofColumns()).
 		Where(sq.Eq{"status": availability.BlockingStatuses(settings[session.SettingBlockingStatuses])}).OrderBy("start_date", "id").Limit(conflictPage)
 	blocking, err := wpdb.All(ctx, s.DB, "read blocking bookings", stmt, scanBlockingBooking)
 	if err != nil {
@@ -153,4 +158,17 @@ func TimetableColumns(ctx context.Context, s *session.Session, of domain.Resourc
 	stmt := sq.Select("id").Columns(name...).From(s.DB.Name(table)).
 		Where(sq.Or{sq.Eq{"status": "active"}, sq.Expr("id IN (?)", booked)}).OrderBy("id")
 	return wpdb.All(ctx, s.DB, "list columns of a timetable", stmt, scanChoice)
+}
+
+// WithoutColumn counts the bookings that begin on the days and are of no agent or location that exists.
+func WithoutColumn(ctx context.Context, s *session.Session, of domain.Resource, from, to availability.Day) (int, error) {
+	q, table := TimetableQuery{Of: of}, wpdb.Agents
+	if of == domain.LocationResource {
+		table = wpdb.Locations
+	}
+	known := sq.Select("1").From(s.DB.As(table, "r")).Where("r.id = b." + q.column())
+	stmt := sq.Select("COUNT(*)").From(s.DB.As(wpdb.Bookings, "b")).Where(sq.GtOrEq{"b.start_date": from.String()}).Where(sq.LtOrEq{"b.start_date": to.String()}).
+		Where(sq.NotEq{"b.status": records.StatusCancelled}).Where(sq.Expr("NOT EXISTS (?)", known))
+	count, _, err := wpdb.One(ctx, s.DB, "count bookings without a column", stmt, wpdb.Value[int])
+	return count, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
+	"github.com/bookside/bookside/wpdb"
 )
 
 const (
@@ -94,7 +95,9 @@ type agendaPage struct {
 	labels   slots.Labels   // nil if no service has time off
 	grid     page.Grid
 	more     bool
-	readOnly bool // see Site
+	noHolds  string // the table of holds, if it is missing
+	nowhere  int    // bookings of the days that are in no column
+	readOnly bool   // see Site
 }
 
 func (c *Console) showAgenda(v *visit) error {
@@ -115,6 +118,12 @@ func (c *Console) showAgenda(v *visit) error {
 	}
 	table, err := slots.LoadTimetable(v.ctx(), site, query)
 	if err != nil {
+		return err
+	}
+	if table.NoHolds {
+		p.noHolds = site.DB.FullName(wpdb.Holds)
+	}
+	if p.nowhere, err = slots.WithoutColumn(v.ctx(), site, p.Of, from, to); err != nil {
 		return err
 	}
 	off, err := timeoff.List(v.ctx(), site, timeoff.Filter{Paging: session.Paging{Page: 1, PerPage: agendaTimeOff}, From: &from, To: &to})

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/api"
+	"github.com/bookside/bookside/handlers/console/freetimes"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -71,7 +73,8 @@ type actionForm struct {
 	locations []slots.Choice
 	warnings  []string
 	possible  *bookingFacts // what the booking would be; nil if that is not known
-	conflict  *conflict     // why a time is not free; nil if it is, or if that is not known
+	conflict  *conflict     // what is in the way of a time; nil for nothing, or if that is not known
+	why       page.Text     // a time cannot be had; "" if it can, or if that is not known
 }
 
 // bookingFacts are what the console reads of a booking in a response of the API.
@@ -224,8 +227,41 @@ func (f *actionForm) refuse(v *visit, answer *api.Answer) error {
 			return nil
 		}
 		f.Errors = append(f.Errors, page.FieldError{Field: "start_time", Error: "This time is not free."})
+		return f.explain(v)
 	default:
 		answer.Refuse(&f.Form, f.fields()...)
+		if f.Moves {
+			return f.explain(v)
+		}
+	}
+	return nil
+}
+
+// question asks why the booking cannot move to the time, the agent and the location of the form; it is not ok without a day.
+func (f *actionForm) question() (q freetimes.Question, ok bool) {
+	q = freetimes.Question{Service: f.booking.ServiceID(), Booking: f.booking.ID}
+	q.Day, ok = availability.ParseDay(f.Value("start_date"))
+	q.Agent, _ = strconv.ParseInt(f.Value("agent_id"), 10, 64)       // otherwise any
+	q.Location, _ = strconv.ParseInt(f.Value("location_id"), 10, 64) // likewise
+	return q, ok
+}
+
+// explain asks the API why the booking cannot move. Without a conflict, only what the whole day lacks explains it.
+func (f *actionForm) explain(v *visit) error {
+	q, ok := f.question()
+	if !ok {
+		return nil
+	}
+	answer, err := v.askAsAdmin(api.Request{Method: http.MethodGet, Target: q.Target()})
+	if err != nil || answer.Refused() {
+		return err
+	}
+	var times freetimes.Answer
+	if err := answer.Read(&times); err != nil {
+		return err
+	}
+	if f.conflict != nil || times.Data.Explain.Missing != "" {
+		f.why = page.Text(times.Why(f.Value("start_time")))
 	}
 	return nil
 }

@@ -136,6 +136,21 @@ func TestRefusedActions(t *testing.T) {
 	reschedule, cancel := "/console/bookings/7001/reschedule", "/console/bookings/7001/cancel"
 	v.fill(reschedule, url.Values{"start_date": {"someday"}}).says(http.StatusBadRequest, "Nothing was saved", `id="start_date-error"`)
 	taken := v.fill(reschedule, url.Values{"start_time": {"09:45"}}).says(http.StatusConflict, `id="start_time-error"`, "This time is not free.", "Taken by", "/console/bookings/7002", "Free that day", `value="17:00"`)
+	for _, refused := range []struct {
+		status int
+		values url.Values
+		says   []string
+	}{
+		{http.StatusConflict, url.Values{"start_time": {"13:15"}}, []string{"It is kept for somebody who is booking it right now", "free-times?agent=1&booking=7001&day=2026-12-06&location=1&service=1"}},
+		{http.StatusConflict, url.Values{"start_time": {"21:00"}}, []string{"It is outside of the working hours"}},
+		{http.StatusConflict, url.Values{"start_date": {"2026-12-07"}}, []string{"That day is off.", "free-times?agent=1&booking=7001&day=2026-12-07&location=1&service=1"}},
+		{http.StatusConflict, url.Values{"location_id": {"2"}}, []string{"is not active.", "free-times?agent=1&booking=7001&day=2026-12-06&location=2&service=1"}},
+	} {
+		if refused.values.Has("location_id") {
+			database.Execute(t, "UPDATE wp_latepoint_locations SET status = 'disabled' WHERE id = 2")
+		}
+		v.fill(reschedule, refused.values).says(refused.status, append(refused.says, "Why not")...)
+	}
 	// A free time is a button that rehearses it.
 	chosen := v.post(reschedule, merge(taken.form(reschedule), url.Values{"start_time": {"17:00"}})).says(http.StatusOK, "09:00 → 17:00")
 

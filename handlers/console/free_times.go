@@ -2,12 +2,14 @@ package console
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/api"
 	"github.com/bookside/bookside/handlers/console/freetimes"
 	"github.com/bookside/bookside/handlers/console/page"
@@ -29,6 +31,8 @@ type freeTimesPage struct {
 	answer   freetimes.Answer
 	grid     []freetimes.Starts
 	bookings map[int64]records.Booking // that are in the way
+	off      []timeoff.TimeOff         // likewise
+	labels   slots.Labels              // of what the time off is for
 }
 
 func (c *Console) showFreeTimes(v *visit) error {
@@ -60,6 +64,10 @@ func (c *Console) showFreeTimes(v *visit) error {
 			return err
 		}
 	}
+	if err = p.loadTimeOff(v); err != nil {
+		return err
+	}
+	p.labels = c.labels(v, len(p.off) > 0)
 	if v.wordpress {
 		v.send(http.StatusOK, p.facts())
 		return nil
@@ -88,4 +96,14 @@ func (p *freeTimesPage) ask(v *visit) (status int, err error) {
 		p.bookings[b.ID] = b
 	}
 	return answer.Status, err
+}
+
+// loadTimeOff reads the time off of the day, if the answer blames it.
+func (p *freeTimesPage) loadTimeOff(v *visit) error {
+	if p.answer.Data.Explain.Missing != slots.MissingDayOff && !slices.ContainsFunc(p.grid, func(s freetimes.Starts) bool { return s.Reason == availability.Off }) {
+		return nil
+	}
+	found, err := timeoff.List(v.ctx(), p.site, timeoff.Filter{Paging: session.Paging{Page: 1, PerPage: agendaTimeOff}, From: &p.Day, To: &p.Day})
+	p.off = slices.DeleteFunc(found.Records, func(t timeoff.TimeOff) bool { return !p.Concerns(t.Scope) })
+	return err
 }

@@ -32,7 +32,8 @@ func TestOverview(t *testing.T) {
 	k.visitor().open("/console").leadsTo("/console/login")
 	database.Execute(t, overlapping,
 		`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
-			(7005, 1, 1, 1, 'approved', '2026-11-21', 660, '2026-11-21', 720, 0, 0, 1), (7006, 1, 1, 1, 'cancelled', '2026-11-21', 660, '2026-11-21', 720, 0, 0, 1)`,
+			(7005, 1, 1, 1, 'approved', '2026-11-21', 660, '2026-11-21', 720, 0, 0, 1), (7006, 1, 1, 1, 'cancelled', '2026-11-21', 660, '2026-11-21', 720, 0, 0, 1),
+			(7007, 2, 1, 1, 'approved', '2026-11-20', 1380, '2026-11-21', 90, 0, 0, 1), (7008, 2, 1, 1, 'approved', '2026-11-20', 1320, '2026-11-21', 0, 0, 0, 1)`,
 		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id) VALUES (1, 'bookings', 7001, 'created', '2026-11-20 10:00:00', 'api', 1), (2, 'bookings', 7002, 'created', '2026-11-20 10:00:00', 'found', NULL)",
 		"INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES ('', 'a@example.com', 's', '', 'failed', 3, NOW(), 'mail rejected', NOW())")
 	for range 3 {
@@ -42,7 +43,7 @@ func TestOverview(t *testing.T) {
 	v := k.login()
 	page := v.open("/console").says(http.StatusOK,
 		"The site can be served. ", " things need you.", "LatePoint</dt><dd>active", "in Europe/Berlin", "0 waiting, 1 failed, 0 sent", "Move one of each pair.", "<summary>Technical details",
-		`<h3><a href="/console/bookings?day=2026-11-21">Saturday, 21 November 2026: 1 booking</a>`, `href="/console/bookings/7005"><time datetime="2026-11-21T10:00:00Z" title="2026-11-21 10:00 UTC">11:00–12:00</time>`,
+		`<h3><a href="/console/bookings?day=2026-11-21">Saturday, 21 November 2026: 2 bookings</a>`, `href="/console/bookings/7007"><time datetime="2026-11-20T22:00:00Z" title="2026-11-20 22:00 UTC">23:00–01:30</time>`, `href="/console/bookings/7005"><time datetime="2026-11-21T10:00:00Z" title="2026-11-21 10:00 UTC">11:00–12:00</time>`,
 		`<h3><a href="/console/bookings?day=2026-11-22">Sunday, 22 November 2026: 0 bookings</a>`,
 		`succeeded <strong>3</strong>`, `rejected <strong>1</strong>`, `failed <strong>0</strong>`, `refused <strong>0</strong>`,
 		`made through Bookside <strong>1</strong>`, "it goes back to 2026-11-20", `<th scope="row">2026-12-06</th><td>1</td>`,

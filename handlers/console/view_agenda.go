@@ -32,12 +32,14 @@ func (p *agendaPage) view() g.Node {
 		if p.Of == domain.LocationResource {
 			none = "There is no active location. Create one in LatePoint, under Locations."
 		}
-		return g.Group{bookingViews(bookingsPath), p.navigation(), h.P(none)}
+		return g.Group{bookingViews(bookingsPath), p.navigation(), p.nowhereView(), h.P(none)}
 	}
 	return g.Group{
 		bookingViews(bookingsPath),
 		p.navigation(),
 		g.If(p.more, h.P(h.Class("warning"), page.Textf("Only the first %d bookings are shown. %s.", agendaBookings, h.A(h.Href(p.listPath()), page.Text("See all in the list"))))),
+		g.If(p.noHolds != "", h.P(h.Class("warning"), page.Textf("Held times are not shown: the table %s is missing. Bookside makes it again when it is restarted.", p.noHolds))),
+		p.nowhereView(),
 		p.grid.View(),
 		g.If(!p.readOnly, h.P(page.Button(p.newTimeOffPath(), page.Text("New time off")))),
 		h.Ul(h.Class("legend agenda-legend"),
@@ -45,6 +47,19 @@ func (p *agendaPage) view() g.Node {
 			h.Li(h.Class("overlaps"), page.Text("overlaps")), h.Li(h.Class("hold"), page.Text("held for a customer")), h.Li(h.Class("off"), page.Text("time off and events of calendars"))),
 		h.P(h.Class("hint"), page.Text("Cancelled bookings are only in the list. Working hours are those of the agent or location by itself; services can have others."), g.Text(" "), h.A(h.Href(p.freeTimesPath()), page.Text("Why is this time not free?"))),
 	}
+}
+
+// nowhereView says how many bookings are in no column.
+func (p *agendaPage) nowhereView() g.Node {
+	if p.nowhere == 0 {
+		return nil
+	}
+	why := page.Text("the agent was deleted")
+	if p.Of == domain.LocationResource {
+		why = "the location was deleted, or there is none"
+	}
+	return h.P(h.Class("warning"), page.Textf("%s: %s. %s.", page.Count(p.nowhere, "%d booking is in no column", "%d bookings are in no column"), why,
+		h.A(h.Href(p.listPath()), page.Text("See all in the list"))))
 }
 
 // bookingViews leads from the agenda to the list, to time off and back, and names the zone of all times below it.
@@ -135,7 +150,7 @@ func (p *agendaPage) listPath() string {
 // taken is the content of an item that is no booking.
 func taken(text page.Phrase) func(page.Span) g.Node {
 	return func(hours page.Span) g.Node {
-		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), text}
+		return g.Group{h.Span(h.Class("when"), words.Hours(hours)), g.Text(" "), text}
 	}
 }
 
@@ -145,7 +160,7 @@ func (p *agendaPage) timeOff(t timeoff.TimeOff) func(page.Span) g.Node {
 		return taken(words.TimeOff(t, p.labels))
 	}
 	return func(hours page.Span) g.Node {
-		return g.Group{h.Span(h.Class("when"), g.Text(hours.String())), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), words.TimeOff(t, p.labels))}
+		return g.Group{h.Span(h.Class("when"), words.Hours(hours)), g.Text(" "), h.A(h.Href(endTimeOffPath(t.ID)), words.TimeOff(t, p.labels))}
 	}
 }
 
@@ -161,7 +176,10 @@ func (p *agendaPage) newTimeOffPath() string {
 func (p *agendaPage) booking(site *session.Session, b records.Booking, overlaps bool) page.Item {
 	item := page.Item{Kind: "booking", Classes: words.StatusClass(b.Status)}
 	about := []page.Phrase{words.Service(b)}
-	if p.Of == domain.LocationResource {
+	switch {
+	case p.Of == domain.LocationResource && b.Agent.FullName == "":
+		about = append(about, words.Agent(b))
+	case p.Of == domain.LocationResource:
 		about[0] = page.Textf("%s with %s", about[0], b.Agent.FullName)
 	}
 	if b.Status != records.StatusApproved {

@@ -113,12 +113,21 @@ func (f *actionForm) outcome() g.Node {
 		page.TextFact("Reason", reason), page.Fact{Name: "Messages", Content: messages}, warningFact(f.warnings))))
 }
 
-// obstacle shows what takes a time, and which are free instead.
+// obstacle shows why a time cannot be had, what takes it, and which are free instead.
 func (f *actionForm) obstacle(csrf string) g.Node {
-	if f.conflict == nil {
+	if f.conflict == nil && f.why == "" {
 		return nil
 	}
 	var facts []page.Fact
+	if f.why != "" {
+		facts = append(facts, page.Fact{Name: "Reason", Content: f.why})
+	}
+	if q, ok := f.question(); ok && f.Moves {
+		facts = append(facts, page.Fact{Name: "Free times", Content: h.A(h.Href(freeTimesOf(q)), page.Text("Why is this time not free?"))})
+	}
+	if f.conflict == nil {
+		return page.Facts("Why not", facts)
+	}
 	if with := f.conflict.with; with != nil {
 		facts = append(facts, page.Fact{Name: "Taken by", Content: h.A(h.Href(bookingPath(with.ID)), words.Customer(*with), g.Text(", "), words.BookingTime(f.booking.site, *with))})
 	}

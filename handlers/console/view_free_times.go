@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/freetimes"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
@@ -68,6 +69,7 @@ func (p *freeTimesPage) result() g.Node {
 	if missing := p.answer.Data.Explain.Missing; missing != "" {
 		return h.Div(h.Class("warning"),
 			h.P(page.Textf("Nothing can be booked on %s. %s", day, page.Text(p.answer.Data.Explain.Message))),
+			p.timeOff(),
 			changedAt("Change it in wp-admin:", p.PlacesOfMissing(p.address, missing)),
 		)
 	}
@@ -111,9 +113,19 @@ func (p *freeTimesPage) cause(s freetimes.Start) g.Node {
 		return nil
 	case availability.NotOffered:
 		return g.If(p.manual != "", h.A(h.Href(p.manual), page.Text("extensions")))
-	default:
-		return h.A(h.Href(p.agenda()), page.Text("agenda of the day"))
+	case availability.Off:
+		if len(p.off) > 0 {
+			return p.timeOff()
+		}
 	}
+	return h.A(h.Href(p.agenda()), page.Text("agenda of the day"))
+}
+
+// timeOff leads to the entries of the time off.
+func (p *freeTimesPage) timeOff() g.Node {
+	return g.Map(p.off, func(t timeoff.TimeOff) g.Node {
+		return h.P(h.A(h.Href(timeOffEntryPath(t.ID)), words.TimeOff(t, p.labels)), h.Br(), h.Span(h.Class("hint"), words.TimeOffSpan(t), g.Text(", "), words.Concerned(t.Scope, p.labels)))
+	})
 }
 
 // changedAt says where something is changed, if that is known.

@@ -22,6 +22,11 @@ func endTimeOffPath(id int64) string {
 	return timeOffPath + "/" + strconv.FormatInt(id, 10) + "/delete"
 }
 
+// timeOffEntryPath leads to an entry of the list.
+func timeOffEntryPath(id int64) string { return timeOffPath + "#" + timeOffAnchor(id) }
+
+func timeOffAnchor(id int64) string { return "off-" + strconv.FormatInt(id, 10) }
+
 func (l *timeOffList) view() g.Node {
 	list := h.P(page.Text("There is none from today on."))
 	if len(l.found.Records) > 0 {
@@ -39,7 +44,7 @@ func (l *timeOffList) view() g.Node {
 
 func (l *timeOffList) row(t timeoff.TimeOff) g.Node {
 	when := words.TimeOffSpan(t)
-	return page.Row(h.Span(h.Class("name"), when),
+	return page.Row(h.Span(h.ID(timeOffAnchor(t.ID)), h.Class("name"), when),
 		page.Cell("For", words.Concerned(t.Scope, l.labels)),
 		page.Cell("Note", g.Text(t.Note)),
 		h.Td(h.Role("cell"), h.Class("actions"), g.If(!l.readOnly, page.Button(endTimeOffPath(t.ID), page.Text("End"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("the time off of %s", when)})))),

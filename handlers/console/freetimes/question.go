@@ -52,3 +52,9 @@ func (q Question) Target() string {
 	}
 	return "/availability?" + query.Encode()
 }
+
+// Concerns reports whether what is for a scope may be the reason.
+func (q Question) Concerns(scope availability.Scope) bool {
+	one := func(asked, of int64) bool { return asked == 0 || of == 0 || asked == of }
+	return one(q.Service, scope.Service) && one(q.Agent, scope.Agent) && one(q.Location, scope.Location)
+}

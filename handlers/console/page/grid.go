@@ -41,7 +41,15 @@ type Column struct {
 // Span is a time of a day, in minutes after midnight.
 type Span struct{ From, To int }
 
-func (s Span) String() string { return Clock(s.From) + "–" + Clock(s.To) }
+func (s Span) String() string {
+	if s.To == DayMinutes {
+		return Clock(s.From) + "–24:00"
+	}
+	return Clock(s.From) + "–" + Clock(s.To)
+}
+
+// OfDay reports whether a part of the time is on the day.
+func (s Span) OfDay() bool { return s.To > 0 && s.From < DayMinutes }
 
 // Item is something that takes time in a Column.
 type Item struct {
@@ -55,7 +63,7 @@ type Item struct {
 
 // Add adds the part of an item that is on the day.
 func (c *Column) Add(item Item) {
-	if item.To > 0 && item.From < DayMinutes {
+	if item.OfDay() {
 		item.From, item.To = max(item.From, 0), min(item.To, DayMinutes)
 		c.items = append(c.items, item)
 	}

@@ -63,6 +63,22 @@ func Service(b records.Booking) page.Phrase {
 	return page.Name(b.Service.Name)
 }
 
+// Agent is the name of a booking's agent.
+func Agent(b records.Booking) page.Phrase {
+	if b.Agent.FullName == "" {
+		return page.Text("a deleted agent")
+	}
+	return page.Name(b.Agent.FullName)
+}
+
+// Hours is a time of a day.
+func Hours(hours page.Span) page.Phrase {
+	if hours == (page.Span{To: page.DayMinutes}) {
+		return page.Text("the whole day")
+	}
+	return page.Name(hours.String())
+}
+
 // Status is a status in words.
 func Status(status string) page.Text { return page.Text(strings.ReplaceAll(status, "_", " ")) }
 
