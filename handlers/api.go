@@ -22,6 +22,7 @@ import (
 	"github.com/bookside/bookside/handlers/openapi"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/handlers/typed"
+	"github.com/bookside/bookside/handlers/vocabulary"
 	"github.com/bookside/bookside/handlers/wordpress"
 )
 
@@ -69,7 +70,8 @@ type api struct {
 	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
 	endpoints map[string]endpoint
-	plain     map[*route]map[string]bool // see plainParameters
+	// vocabulary is what the log of requests may show.
+	vocabulary *vocabulary.Vocabulary
 }
 
 // endpoint is a route with the function that handles its requests once they are authenticated, permitted
@@ -92,7 +94,9 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 	openapi.AddPages(e, options.BasePaths, options.TrustedProxies, now, a.described)
 	for i := range routes {
 		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
-		a.plain[&routes[i]] = plainParameters(routes[i].operation.query)
+		if options.Requests != nil {
+			a.vocabulary.Add(routes[i].operation.id, routes[i].operation.query, routes[i].operation.body)
+		}
 	}
 	index := wordpress.Index{Describe: a.described, Fingerprint: platform.Fingerprint, Proxies: options.TrustedProxies}
 	for _, base := range options.BasePaths {
@@ -124,7 +128,7 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 		reads:     newSharedReads(),
 		metrics:   metrics,
 
-		endpoints: map[string]endpoint{}, plain: map[*route]map[string]bool{},
+		endpoints: map[string]endpoint{}, vocabulary: vocabulary.New(append([]string{compat.DryRun, options.QueryParameter}, readAnywhere...)...),
 	}
 }
 
@@ -197,9 +201,7 @@ func (a *api) endpoint(r *route) endpoint {
 		}
 		defer release()
 		request.echo, request.rawBody, request.allowsDryRun = c, body, allowsDryRun
-		if a.options.KeepBodies && principal.Kind == keys.Test {
-			c.Set(bodyEntry, body)
-		}
+		c.Set(bodyEntry, body)
 		response, err := request.run()
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ var allowedImports = map[string][]string{
 
 	"cmd/bookside/companion/plugins/bookside/languages": {},
 
-	"handlers":                   {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/masks", "compat/table", "handlers/failures", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/typed", "handlers/wordpress", "wpdb"},
+	"handlers":                   {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/masks", "compat/table", "handlers/failures", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/typed", "handlers/vocabulary", "handlers/wordpress", "wpdb"},
 	"handlers/console":           {"adapter/availability", "adapter/bookings", "adapter/customers", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/language", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "handlers/console/api", "handlers/console/charts", "handlers/console/facts", "handlers/console/freetimes", "handlers/console/overlaps", "handlers/console/page", "handlers/console/shared", "handlers/console/signature", "handlers/console/words", "handlers/documents", "handlers/middleware", "handlers/ratelimit", "wpdb"},
 	"handlers/console/api":       {"adapter/domain", "adapter/keys", "handlers/console/page"},
 	"handlers/console/charts":    {"adapter/daystats", "adapter/slots", "handlers/console/page"},
@@ -46,6 +46,7 @@ var allowedImports = map[string][]string{
 	"handlers/openapi":           {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat", "handlers/middleware", "handlers/typed"},
 	"handlers/ratelimit":         {"adapter/domain", "adapter/keys"},
 	"handlers/typed":             {"compat", "compat/jsontext"},
+	"handlers/vocabulary":        {"adapter/domain", "adapter/records", "compat", "compat/masks"},
 	"handlers/wordpress":         {"adapter/domain", "compat", "handlers/middleware", "handlers/openapi"},
 
 	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/masks", "compat/numbers", "compat/phpform", "compat/table", "compat/texts"},

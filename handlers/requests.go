@@ -3,7 +3,6 @@ package handlers
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/requestlog"
-	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/compat/masks"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/wpdb"
@@ -37,26 +35,39 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 	r, routed := routeOf(c)
 	if routed {
 		e.Route = r.path
-		if id, err := strconv.ParseUint(c.Param("id"), 10, 63); err == nil {
-			e.RecordID = int64(id)
+		if id := c.Param("id"); len(id) < 10 { // a longer one may be the number of a telephone
+			number, _ := strconv.ParseUint(id, 10, 32)
+			e.RecordID = int64(number)
 		}
 	}
 	if !known {
 		a.options.Requests.Refuse(e)
 		return
 	}
+	request := masks.Request{Known: a.vocabulary.Of("")}
+	if routed {
+		request.Known = a.vocabulary.Of(r.operation.id)
+	}
 	if raw := c.Request().URL.RawQuery; raw != "" {
-		e.Query = masks.Query(raw, func(name string) bool { return routed && a.plain[r][name] })
+		e.Query = request.Query(raw)
 	}
-	if err, failed := c.Get(errorEntry).(error); failed {
-		e.Fields = refusedFields(err)
+	err, _ := c.Get(errorEntry).(error)
+	refused, _ := errors.AsType[*domain.Error](err)
+	keepsBody := a.options.KeepBodies && principal.Kind == keys.Test
+	if body, sent := c.Get(bodyEntry).([]byte); sent && (refused != nil || keepsBody) {
+		if shown := request.Body(body); keepsBody {
+			e.Body = shown
+		}
 	}
-	if body, kept := c.Get(bodyEntry).([]byte); kept {
-		e.Body = masks.Body(body)
+	if refused != nil && len(refused.Fields) > 0 {
+		e.Fields = make(map[string]string, len(refused.Fields))
+		for name, message := range refused.Fields {
+			e.Fields[request.Field(name)] = request.Message(message)
+		}
 	}
 	if ignored := c.Response().Header().Get(ignoredHeader); ignored != "" {
 		for name := range strings.SplitSeq(ignored, ", ") {
-			e.Ignored = append(e.Ignored, masks.Name(name))
+			e.Ignored = append(e.Ignored, request.Field(name))
 		}
 	}
 	if !a.options.Requests.Add(e) {
@@ -64,7 +75,7 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 	}
 }
 
-// bodyEntry is set in a request's context to its body, if a masked form is kept.
+// bodyEntry is set in a request's context to its body.
 const bodyEntry = "bookside.body"
 
 // dryRunEntry is set in a request's context to true if it is a dry run.
@@ -72,29 +83,3 @@ const dryRunEntry = "bookside.dry_run"
 
 // errorEntry is set in a request's context to the error that answers it.
 const errorEntry = "bookside.error"
-
-// refusedFields returns why fields were refused, by name, without what the request sent.
-func refusedFields(err error) map[string]string {
-	var known *domain.Error
-	if !errors.As(err, &known) || len(known.Fields) == 0 {
-		return nil
-	}
-	fields := make(map[string]string, len(known.Fields))
-	for name, message := range known.Fields {
-		fields[masks.Name(name)] = masks.Message(message)
-	}
-	return fields
-}
-
-// plainParameters are the parameters whose values are no texts, so that they can be shown.
-func plainParameters(input compat.QueryInput) map[string]bool {
-	plain := map[string]bool{}
-	if input == nil {
-		return plain
-	}
-	texts := input.Texts()
-	for _, name := range input.Names() {
-		plain[name] = !slices.Contains(texts, name)
-	}
-	return plain
-}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,8 @@ func TestRequestsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	test := http.Header{"X-Api-Key": {secret}}
+	booking := k.texts("SELECT MAX(id) FROM wp_latepoint_bookings WHERE status = 'approved'")[0]
+	bookingID, _ := strconv.ParseInt(booking, 10, 64)
 	for _, r := range []struct {
 		method, path string
 		header       http.Header
@@ -67,14 +70,23 @@ func TestRequestsAreKept(t *testing.T) {
 		entry        requestlog.Entry
 	}{
 		{"GET", "/v1/bookings?page=1&search=rita.neu%40example.test&whom=Rita", key, "", 200,
-			requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200, Query: "page=1&search=***&whom=***", Ignored: []string{"whom"}}},
-		{"GET", "/v1/bookings?page=x&date_from=rita%40example.test", key, "", 400, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters", Query: "page=x&date_from=***",
+			requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200, Query: "page=1&search=***&***=***", Ignored: []string{"***"}}},
+		{"GET", "/v1/bookings?page=x&date_from=rita%40example.test", key, "", 400, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters", Query: "page=***&date_from=***",
 			Fields: map[string]string{"page": "Must be an integer", "date_from": "Must be a date in the format YYYY-MM-DD"}}},
 		{"GET", "/v1/bookings/12345", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", RecordID: 12345, Status: 404, Code: "booking_not_found"}},
 		{"GET", "/v1/bookings/-5", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "rest_no_route"}},
 		{"GET", "/v1/customers", limited, "", 403, requestlog.Entry{KeyID: 2, RequestID: "forbidden-1", Method: "GET", Route: "/customers", Status: 403, Code: "insufficient_permissions"}},
 		{"POST", "/v1/customers?dry_run=true", key, `{"first_name":"Rita"}`, 400, requestlog.Entry{KeyID: 1, Method: "POST", Route: "/customers", Status: 400, Code: "invalid_request", Query: "dry_run=***",
 			Fields: map[string]string{"dry_run": "Not supported here"}}},
+		{"GET", "/v1/bookings?status=Theo%20Winter&sort=Theo%20Winter&date_to=493023125016&agent_id=Winter&agnet_id=7&include_meta=yes", key, "", 400, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters",
+			Query:  "status=***&sort=***&date_to=***&agent_id=***&agnet_id=***&include_meta=yes",
+			Fields: map[string]string{"agent_id": "Must be an integer", "date_to": "Must be a date in the format YYYY-MM-DD", "sort": "Invalid sorting field", "status": "Unknown booking status"}, Ignored: []string{"agnet_id"}}},
+		{"GET", "/v1/bookings?status=Approved&sort=start_date&date_to=2026-12-01&agent_id=2&page=1", key, "", 200, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200,
+			Query: "status=Approved&sort=start_date&date_to=2026-12-01&agent_id=2&page=1"}},
+		{"GET", "/v1/services?include=agents,Locations&date=rita", key, "", 200, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/services", Status: 200, Query: "include=agents,Locations&date=***", Ignored: []string{"date"}}},
+		{"GET", "/v1/bookings/493023125016", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "booking_not_found"}},
+		{"PUT", "/v1/bookings/" + booking, key, `{"dry_run":true,"status":"Theo Winter +49 30 1234567"}`, 422, requestlog.Entry{KeyID: 1, Method: "PUT", Route: "/bookings/:id", RecordID: bookingID, Status: 422, Code: "validation_failed", DryRun: true,
+			Fields: map[string]string{"status": "Cannot change from approved to ***"}}},
 		{"PUT", "/v1/bookings/12346", test, `{"service_id":1,"customer":{"first_name":"Rita"},"dry_run":true}`, 404,
 			requestlog.Entry{KeyID: 3, Method: "PUT", Route: "/bookings/:id", RecordID: 12346, Status: 404, Code: "booking_not_found", DryRun: true, Body: `{"service_id":1,"customer":{"first_name":"***"},"dry_run":true}`}},
 	} {
@@ -95,21 +107,21 @@ func TestRequestsAreKept(t *testing.T) {
 		want   int
 	}{
 		"key":            {requestlog.Filter{KeyID: 2}, 1},
-		"client errors":  {requestlog.Filter{Status: 4}, 6},
-		"one status":     {requestlog.Filter{Status: 404}, 3},
-		"route":          {requestlog.Filter{Route: "GET /bookings"}, 2},
+		"client errors":  {requestlog.Filter{Status: 4}, 9},
+		"one status":     {requestlog.Filter{Status: 404}, 4},
+		"route":          {requestlog.Filter{Route: "GET /bookings"}, 4},
 		"record":         {requestlog.Filter{Resource: "bookings", RecordID: 12345}, 1},
 		"record, others": {requestlog.Filter{Resource: "customers", RecordID: 12345}, 0},
 		"request":        {requestlog.Filter{RequestID: "forbidden-1"}, 1},
 		"before":         {requestlog.Filter{Before: 2}, 1},
-		"several":        {requestlog.Filter{KeyID: 1, Status: 2}, 1},
+		"several":        {requestlog.Filter{KeyID: 1, Status: 2}, 3},
 	} {
 		if got := k.list(f.filter); len(got) != f.want {
 			t.Errorf("%s: %d entries, want %d", name, len(got), f.want)
 		}
 	}
 	routes, err := requestlog.Routes(t.Context(), k.platform.DB)
-	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "POST /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
+	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "GET /services", "POST /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
 		t.Errorf("%v, %v", routes, err)
 	}
 }

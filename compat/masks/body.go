@@ -10,50 +10,65 @@ import (
 // maxBody bounds the bodies that are shown, in bytes.
 const maxBody = 16 << 10
 
-// plainMember matches the names of members that hold no personal data: ids, times, amounts and statuses.
-var plainMember = regexp.MustCompile(`^(id|date|date_to|duration|quantity|status|price|amount|subtotal|total)$|_(id|date|time|minutes|amount|total|attendees|min|max|status|portion|type)$`)
+// plainMembers are the members that hold no personal data, by the forms of their names and of their values.
+var plainMembers = []struct{ name, value *regexp.Regexp }{
+	{regexp.MustCompile(`^(id|duration|quantity)$|_(id|minutes|attendees|min|max)$`), regexp.MustCompile(`^(|any|-1|[0-9]{1,9})$`)},
+	{regexp.MustCompile(`^(price|amount|subtotal|total)$|_(amount|total|min|max)$`), regexp.MustCompile(`^(|-?[0-9]{1,9}(\.[0-9]{1,4})?)$`)},
+	{regexp.MustCompile(`^date(_to)?$|_date$`), regexp.MustCompile(`^(|[0-9]{4}-[0-9]{2}-[0-9]{2})$`)},
+	{regexp.MustCompile(`_time$`), regexp.MustCompile(`^(|[0-9]{1,2}:[0-9]{2}|[0-9]{1,4})$`)},
+}
+
+// wordMember matches the members that hold words of the API.
+var wordMember = regexp.MustCompile(`^status$|_(status|portion|type)$`)
 
 // freeMember matches the members whose own members the site or the client names.
-var freeMember = regexp.MustCompile(`^(custom_fields|meta)$`)
+var freeMember = regexp.MustCompile(`^(custom_fields|meta)($|[.\[])`)
 
-// plainInBody matches ids, numbers, dates, times, and words such as not_paid.
-var plainInBody = regexp.MustCompile(`^([a-z]{1,20}(_[a-z]{1,20}){0,3}|-?[0-9][0-9.:TZ-]{0,30})?$`)
+// plain reports whether the value of a member is an id, a time, an amount or a status.
+func (r *Request) plain(name, value string) bool {
+	for _, member := range plainMembers {
+		if member.name.MatchString(name) && member.value.MatchString(value) {
+			return true
+		}
+	}
+	return wordMember.MatchString(name) && (value == "" || r.Word(value))
+}
 
 // Body returns the body of a request for people: JSON or the fields of a form, with every text and number
 // masked unless its name says that it is an id, a time, an amount or a status, and it looks like one. It
-// leaves out members whose names do not look like those of fields.
-func Body(sent []byte) string {
+// leaves out members whose names the API does not know.
+func (r *Request) Body(sent []byte) string {
 	if len(sent) > maxBody {
+		r.unread = true
 		return "…"
 	}
 	if value, err := jsontext.Parse(sent); err == nil {
-		return string(maskedValue(value, false, false))
+		return string(r.value("", value, false))
 	}
 	text := string(sent)
 	if !strings.Contains(text, "=") || strings.ContainsAny(text, "\r\n\"{ ") {
+		r.unread = text != ""
 		return Text(text)
 	}
-	return maskedQuery(text, func(name, value string) bool {
-		free := strings.HasPrefix(name, "custom_fields") || strings.HasPrefix(name, "meta")
-		return !free && plainMember.MatchString(name) && plainInBody.MatchString(value)
-	})
+	return r.query(text, func(name, value string) bool { return !freeMember.MatchString(name) && r.plain(name, value) })
 }
 
-// maskedValue masks a value and everything in it; a plain one may stay, but nothing in a free one.
-func maskedValue(value jsontext.Value, plain, free bool) jsontext.Value {
+// value masks the value of a member and everything in it; nothing stays in a free one.
+func (r *Request) value(name string, value jsontext.Value, free bool) jsontext.Value {
 	text, isText, single := value.Scalar()
 	switch {
 	case !single:
+		free = free || freeMember.MatchString(name)
 		return value.Each(func(name string, inner jsontext.Value) jsontext.Value {
-			if Name(name) != name {
+			shown := r.value(name, inner, free) // remembers what is in it
+			if name != "" && !r.isField(name) {
 				return nil
 			}
-			within := free || freeMember.MatchString(name)
-			return maskedValue(inner, !within && plainMember.MatchString(name), within)
+			return shown
 		})
-	case value.Null(), !isText && (text == "true" || text == "false"), plain && plainInBody.MatchString(text):
+	case value.Null(), !isText && (text == "true" || text == "false"), !free && r.plain(name, text):
 		return value
 	default:
-		return jsontext.Quote(Text(text))
+		return jsontext.Quote(r.mask(text))
 	}
 }
