@@ -20,9 +20,16 @@ import (
 // keep adds a request to the console's list of requests, without personal data. Documents, which need no
 // key, are not in it.
 func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
+	if a.options.Requests == nil {
+		return
+	}
 	status := c.Response().Status
+	r, routed := routeOf(c)
+	if !routed && status >= http.StatusBadRequest { // nothing has looked at the key yet
+		_ = a.authenticate(func(echo.Context) error { return nil })(c) // an error leaves the request without one
+	}
 	principal, known := principalOf(c)
-	if a.options.Requests == nil || !known && status < http.StatusBadRequest {
+	if !known && status < http.StatusBadRequest {
 		return
 	}
 	e := requestlog.Entry{
@@ -32,7 +39,6 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 	e.Code, _ = c.Get(codeEntry).(string)
 	e.Tool, _ = c.Get(toolEntry).(string)
 	e.DryRun, _ = c.Get(dryRunEntry).(bool)
-	r, routed := routeOf(c)
 	if routed {
 		e.Route = r.path
 		if id := c.Param("id"); len(id) < 10 { // a longer one may be the number of a telephone

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Entry is a request to the API, or all requests of a minute that had no valid key.
+// Entry is a request to the API, or all requests of a minute that had no valid key and got the same status.
 type Entry struct {
 	ID        int64 // of the entry
 	At        time.Time

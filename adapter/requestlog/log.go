@@ -3,6 +3,7 @@ package requestlog
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,8 +21,8 @@ type Log struct {
 	keep int // entries of requests with a key
 
 	mu      sync.Mutex
-	waiting []Entry // not written yet, oldest first
-	refused *Entry  // the requests without a valid key of the present minute; nil for none
+	waiting []Entry        // not written yet, oldest first
+	refused map[int]*Entry // the requests without a valid key of the present minute, by status
 
 	full    chan struct{} // a batch waits; capacity 1
 	dropped atomic.Int64
@@ -33,7 +34,7 @@ type Log struct {
 
 // New returns a Log that writes to db and keeps a number of entries. It logs errors.
 func New(db *wpdb.DB, now domain.Clock, log *slog.Logger, keep int) *Log {
-	return &Log{db: db, now: now, log: log, keep: keep, full: make(chan struct{}, 1)}
+	return &Log{db: db, now: now, log: log, keep: keep, refused: map[int]*Entry{}, full: make(chan struct{}, 1)}
 }
 
 const (
@@ -51,23 +52,26 @@ func (l *Log) Add(e Entry) bool {
 	return l.queue(e)
 }
 
-// Refuse adds a request without a valid key. The log has one entry for all of them in a minute, so that
+// Refuse adds a request without a valid key. The log has one entry for all of them in a minute
+// that got the same status, so that
 // nobody without a key can push out the others.
 func (l *Log) Refuse(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closeMinute(e.At)
-	if l.refused == nil {
-		l.refused = &e
+	if l.refused[e.Status] == nil {
+		l.refused[e.Status] = &e
 	}
-	l.refused.Refused++
+	l.refused[e.Status].Refused++
 }
 
 // closeMinute queues the refused requests of an earlier minute than that of at.
 func (l *Log) closeMinute(at time.Time) {
-	if l.refused != nil && !l.refused.At.Truncate(time.Minute).Equal(at.Truncate(time.Minute)) {
-		l.queue(*l.refused)
-		l.refused = nil
+	for _, status := range slices.Sorted(maps.Keys(l.refused)) {
+		if e := l.refused[status]; !e.At.Truncate(time.Minute).Equal(at.Truncate(time.Minute)) {
+			l.queue(*e)
+			delete(l.refused, status)
+		}
 	}
 }
 
