@@ -23,7 +23,7 @@ func Wanted(header http.Header) bool {
 		return true
 	}
 	for _, value := range header.Values("Accept") {
-		if !strings.Contains(value, "ids") {
+		if !strings.Contains(strings.ToLower(value), "ids") {
 			continue // most requests
 		}
 		for media := range strings.SplitSeq(value, ",") {

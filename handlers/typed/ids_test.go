@@ -18,6 +18,7 @@ func TestWanted(t *testing.T) {
 		"JSON":            {http.Header{"Accept": {"application/json"}}, false},
 		"integer ids":     {http.Header{"Accept": {"application/json; ids=integer"}}, true},
 		"quoted":          {http.Header{"Accept": {`application/json;ids="integer"`}}, true},
+		"in capitals":     {http.Header{"Accept": {"APPLICATION/JSON; IDS=integer"}}, true},
 		"among others":    {http.Header{"Accept": {"text/html, application/json;q=0.9;ids=integer"}}, true},
 		"of another type": {http.Header{"Accept": {"text/csv; ids=integer"}}, false},
 		"ids as texts":    {http.Header{"Accept": {"application/json; ids=text"}}, false},
