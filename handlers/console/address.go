@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/url"
-	"strings"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
@@ -24,22 +23,12 @@ func (c *Console) addresses(v *visit) apiAddresses {
 	if err == nil {
 		var home string
 		home, err = slots.Home(v.ctx(), site)
-		found.public = publicAddress(home, v.basePath())
+		found.public = api.PublicAddress(home, v.basePath())
 	}
 	if err != nil {
 		c.log.WarnContext(v.ctx(), "console: the address of the site cannot be read", "error", err)
 	}
 	return found
-}
-
-// publicAddress returns the address of the API below that of a site; "" if web servers do not forward the
-// base path, or if the address cannot be quoted in a shell command.
-func publicAddress(home, basePath string) string {
-	u, err := url.Parse(home)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(home, `'"\`) || basePath != u.Path+"/wp-json/latepoint-api/v1" {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host + basePath
 }
 
 // api returns how to ask the API.

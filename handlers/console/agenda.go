@@ -170,13 +170,13 @@ func (p *agendaPage) column(site *session.Session, of slots.Choice, day availabi
 		start, end, ok := records.Span(site, *b)
 		if ok && is(b.Agent.ID, b.LocationID()) {
 			item := p.booking(site, *b, table.Overlapping[b.ID])
-			item.Span = minutesOn(day, start, end)
+			item.Span = words.MinutesOn(day, start, end)
 			column.Add(item)
 		}
 	}
 	for _, hold := range table.Holds {
 		if is(hold.Agent, hold.Location) {
-			column.Add(page.Item{Kind: "hold", Content: taken(page.Text("Held for a customer")), Span: minutesOn(day, hold.Start, site.Zone.Clock().StoredEnd(hold.Start, hold.End, hold.Duration))})
+			column.Add(page.Item{Kind: "hold", Content: taken(page.Text("Held for a customer")), Span: words.MinutesOn(day, hold.Start, site.Zone.Clock().StoredEnd(hold.Start, hold.End, hold.Duration))})
 		}
 	}
 	for _, event := range table.Events {
@@ -199,9 +199,4 @@ func (p *agendaPage) column(site *session.Session, of slots.Choice, day availabi
 		column.Add(page.Item{Kind: "off", Behind: true, Content: p.timeOff(t), Span: span})
 	}
 	return column
-}
-
-// minutesOn returns a time in minutes after midnight of a day.
-func minutesOn(day availability.Day, start, end availability.Moment) page.Span {
-	return page.Span{From: int(start.Day-day)*page.DayMinutes + int(start.Minutes), To: int(end.Day-day)*page.DayMinutes + int(end.Minutes)}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -134,25 +133,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(ctx)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	r.URL = withValidQuery(r.URL)
+	r.URL = page.ValidQuery(r.URL)
 	c.routes.ServeHTTP(w, r)
-}
-
-// withValidQuery removes bytes that are no text from the values of a query: some databases refuse statements with them.
-func withValidQuery(u *url.URL) *url.URL {
-	changed, query := false, u.Query()
-	for _, values := range query {
-		for i, value := range values {
-			values[i] = strings.ToValidUTF8(value, "")
-			changed = changed || values[i] != value
-		}
-	}
-	if !changed {
-		return u
-	}
-	valid := *u
-	valid.RawQuery = query.Encode()
-	return &valid
 }
 
 // visit is a request to the page while the database is open.

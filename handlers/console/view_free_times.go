@@ -94,7 +94,7 @@ func (p *freeTimesPage) row(s freetimes.Starts) g.Node {
 		g.Map(s.Times, func(at string) g.Node { return g.Group{h.Span(h.Class(class), g.Text(at)), g.Text(" ")} }),
 		page.Cell("Why", message),
 		page.Cell("Cause", p.cause(s.Start)),
-		page.Cell("Change it in wp-admin", linkList(p.Places(p.address, s.Start))),
+		page.Cell("Change it in wp-admin", page.LinkList(p.Places(p.address, s.Start))),
 	)
 }
 
@@ -130,13 +130,5 @@ func (p *freeTimesPage) timeOff() g.Node {
 
 // changedAt says where something is changed, if that is known.
 func changedAt(text page.Text, links []page.Link) g.Node {
-	return g.If(len(links) > 0, g.Group{h.P(h.Class("hint"), text), linkList(links)})
-}
-
-// linkList shows links to pages of wp-admin.
-func linkList(links []page.Link) g.Node {
-	if len(links) == 0 {
-		return nil
-	}
-	return h.Ul(h.Class("places"), g.Map(links, func(l page.Link) g.Node { return h.Li(h.A(h.Href(l.Path), h.Rel("noreferrer"), l.Text)) }))
+	return g.If(len(links) > 0, g.Group{h.P(h.Class("hint"), text), page.LinkList(links)})
 }

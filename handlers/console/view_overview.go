@@ -127,7 +127,7 @@ func nextView(n next) g.Node {
 	today := availability.MomentOf(n.site.LocalNow()).Day
 	var days g.Group
 	for day := today; day < today+nextDays; day++ {
-		booked := slices.DeleteFunc(slices.Clone(n.bookings), func(b records.Booking) bool { return !takesPlaceOn(n.site, b, day) })
+		booked := slices.DeleteFunc(slices.Clone(n.bookings), func(b records.Booking) bool { return !words.TakesPlaceOn(n.site, b, day) })
 		var list g.Node
 		if len(booked) > 0 {
 			list = page.Table([]page.Text{"Time", "Customer", "Service", "Agent", "Location", "Status"}, g.Map(booked, func(b records.Booking) g.Node { return nextRow(n.site, b) }))
@@ -140,15 +140,6 @@ func nextView(n next) g.Node {
 		days = append(days, h.H3(h.A(h.Href(choice.path()), title)), list)
 	}
 	return g.Group{days, g.If(n.more, h.P(h.Class("warning"), page.Textf("Only the first %d are shown: %s.", shownNext, h.A(h.Href(bookingListPath), page.Text("the list has all")))))}
-}
-
-// takesPlaceOn reports whether a booking is on a day, as the agenda shows it: also if it began the day before.
-func takesPlaceOn(s *session.Session, b records.Booking, day availability.Day) bool {
-	start, end, ok := records.Span(s, b)
-	if !ok {
-		return string(b.StartDate) == day.String()
-	}
-	return minutesOn(day, start, end).OfDay()
 }
 
 func nextRow(s *session.Session, b records.Booking) g.Node {

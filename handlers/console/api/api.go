@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,3 +164,13 @@ func (a *Answer) Sentences() []page.Text {
 
 // Sentence ends a text of the API with a full stop.
 func Sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
+
+// PublicAddress returns the address of the API below that of a site; "" if web servers do not forward the
+// base path, or if the address cannot be quoted in a shell command.
+func PublicAddress(home, basePath string) string {
+	u, err := url.Parse(home)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(home, `'"\`) || basePath != u.Path+"/wp-json/latepoint-api/v1" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + basePath
+}

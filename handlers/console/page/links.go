@@ -27,3 +27,11 @@ func Links(label Text, links []Link) g.Node {
 func Button(path string, text ...g.Node) g.Node {
 	return h.A(h.Class("button"), h.Href(path), g.Group(text))
 }
+
+// LinkList shows links to pages of wp-admin.
+func LinkList(links []Link) g.Node {
+	if len(links) == 0 {
+		return nil
+	}
+	return h.Ul(h.Class("places"), g.Map(links, func(l Link) g.Node { return h.Li(h.A(h.Href(l.Path), h.Rel("noreferrer"), l.Text)) }))
+}

@@ -297,3 +297,17 @@ func Network(network netip.Prefix) g.Node {
 	}
 	return h.Code(h.Class("network"), parts)
 }
+
+// TakesPlaceOn reports whether a booking is on a day, as the agenda shows it: also if it began the day before.
+func TakesPlaceOn(s *session.Session, b records.Booking, day availability.Day) bool {
+	start, end, ok := records.Span(s, b)
+	if !ok {
+		return string(b.StartDate) == day.String()
+	}
+	return MinutesOn(day, start, end).OfDay()
+}
+
+// MinutesOn returns a time in minutes after midnight of a day.
+func MinutesOn(day availability.Day, start, end availability.Moment) page.Span {
+	return page.Span{From: int(start.Day-day)*page.DayMinutes + int(start.Minutes), To: int(end.Day-day)*page.DayMinutes + int(end.Minutes)}
+}
