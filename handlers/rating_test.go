@@ -29,7 +29,7 @@ var troubles = map[string]struct {
 		"INSERT INTO wp_latepoint_process_jobs (id, process_id, object_id, object_model_type, to_run_after_utc, status) VALUES " +
 			"(9001, 1, 12, 'booking', '{-2h}', 'scheduled'), (9002, 1, 13, 'booking', '{-10m}', 'scheduled'), (9003, 1, 14, 'booking', '{-3h}', 'completed')",
 	}, []int64{9001}, "{-2h}"},
-	"webhooks_failing": {"minor", []string{webhookRow(8001, "enabled", "", "'{-5h}'"), webhookRow(8002, "enabled", "", "'{-10m}'"), webhookRow(8003, "disabled", "", "'{-5h}'")}, []int64{8001}, "{-5h}"},
+	"webhooks_failing": {"minor", []string{webhookRow(8001, "enabled", "", "'{-5h}'"), webhookRow(8002, "enabled", "", "'{-10m}'"), webhookRow(8003, "disabled", "", "'{-5h}'")}, []int64{8001, 8002}, "{-5h}"},
 	"webhooks_disabled": {"minor", []string{
 		webhookRow(8004, "disabled", "it failed for three days", "NULL"), webhookRow(8005, "disabled", "disabled on the console", "NULL"),
 		webhookRow(8006, "disabled", "a backup was restored", "NULL"), webhookRow(8007, "deleted", "it failed for three days", "NULL"),

@@ -52,9 +52,8 @@ func (l *Log) Add(e Entry) bool {
 	return l.queue(e)
 }
 
-// Refuse adds a request without a valid key. The log has one entry for all of them in a minute
-// that got the same status, so that
-// nobody without a key can push out the others.
+// Refuse adds a request without a valid key. The log has one entry for all of them in a minute that got the same
+// status, so that nobody without a key can push out the others.
 func (l *Log) Refuse(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

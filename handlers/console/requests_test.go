@@ -26,7 +26,7 @@ func TestRequestsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := http.Header{"X-Api-Key": {k.key}}
-	k.get("/v1/bookings?page=x&search=rita.neu@example.test&whom=1", key)
+	k.get("/v1/bookings?page=x&search=rita.neu@example.test&whom=1&agnet_id=2", key)
 	k.get("/v1/bookings/7", http.Header{"X-Api-Key": {till}, "X-Request-Id": {"till-1"}})
 	k.get("/v1/services", http.Header{"X-Api-Key": {till}})
 	for range 3 {
@@ -37,7 +37,7 @@ func TestRequestsAreShown(t *testing.T) {
 	if strings.Contains(string(all.body), "<i>") || strings.Contains(all.text, "rita") {
 		t.Errorf("%s", all.body)
 	}
-	v.open("/console/requests/1").says(http.StatusOK, "GET /bookings", "page=x&search=***&whom=***", "Must be an integer.", "whom", "TestRequestsAreShown")
+	v.open("/console/requests/1").says(http.StatusOK, "GET /bookings", "page=***&search=***&***=***&agnet_id=***", "Must be an integer.", "agnet_id", "TestRequestsAreShown")
 	v.open("/console/requests/2").says(http.StatusOK, "till-1", "All requests about bookings/7")
 	v.open("/console/requests/4").says(http.StatusOK, "This is the first of the requests without a valid key")
 	v.open("/console/requests/99").says(http.StatusNotFound, "There is no such request")
@@ -96,7 +96,7 @@ func wantRequestsInWordPress(k *consoleServer, database *fixtures.Database) {
 			k.t.Errorf("%s: %d requests, want %d", query, got, found)
 		}
 	}
-	c.ask(http.MethodGet, "/wordpress/requests/1", nil).contains(http.StatusOK, `"query":"page=x\u0026search=***\u0026whom=***","body":"","fields":{"page":"Must be an integer`, `"ignored":["whom"]`)
+	c.ask(http.MethodGet, "/wordpress/requests/1", nil).contains(http.StatusOK, `"query":"page=***\u0026search=***\u0026***=***\u0026agnet_id=***","body":"","fields":{"page":"Must be an integer`, `"ignored":["agnet_id","***"]`)
 	c.ask(http.MethodGet, "/wordpress/requests/99", nil).contains(http.StatusNotFound, "There is no such request")
 	database.Execute(k.t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	// Without the zone of the site, the day begins in UTC.

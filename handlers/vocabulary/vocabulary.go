@@ -19,13 +19,14 @@ import (
 
 // Vocabulary is what the operations of an API read.
 type Vocabulary struct {
-	words words
-	forms map[string]map[string]*compat.Schema // of parameters, by operation and name
+	words    map[string]bool                      // names of parameters and fields, and words of enumerations
+	patterns map[string]*regexp.Regexp            // of parameters, by their text
+	forms    map[string]map[string]*compat.Schema // of parameters, by operation and name
 }
 
 // New returns a Vocabulary of names of parameters, of booleans and of the statuses of bookings.
 func New(names ...string) *Vocabulary {
-	v := &Vocabulary{words{}, map[string]map[string]*compat.Schema{}}
+	v := &Vocabulary{map[string]bool{}, map[string]*regexp.Regexp{}, map[string]map[string]*compat.Schema{}}
 	for _, word := range slices.Concat(names, []string{"true", "false", "yes", "no", "on", "off", "1", "0", "confirmed"}) {
 		v.words[word] = true
 	}
@@ -38,13 +39,13 @@ func New(names ...string) *Vocabulary {
 // Add adds what an operation reads; query and body may be nil.
 func (v *Vocabulary) Add(operation string, query compat.QueryInput, body compat.Input) {
 	if body != nil {
-		v.words.add(compat.SchemaOf(body.Describe()))
+		v.learn(compat.SchemaOf(body.Describe()))
 	}
 	if query == nil {
 		return
 	}
 	fields, forms := query.Describe(), map[string]*compat.Schema{}
-	v.words.add(compat.SchemaOf(fields))
+	v.learn(compat.SchemaOf(fields))
 	for _, f := range fields {
 		if !slices.Contains(query.Personal(), f.Name) {
 			forms[f.Name] = f.Schema
@@ -64,28 +65,28 @@ func (v *Vocabulary) Of(operation string) masks.Known {
 		Word: func(word string) bool { return v.words[strings.ToLower(word)] },
 		Value: func(name, value string) bool {
 			form, has := forms[name]
-			return has && v.words.fit(form, strings.ToLower(strings.TrimSpace(value)))
+			return has && v.fit(form, strings.ToLower(strings.TrimSpace(value)))
 		},
 	}
 }
 
-// words are names of parameters and fields, and words of enumerations.
-type words map[string]bool
-
-// add adds the words of a schema.
-func (w words) add(s *compat.Schema) {
+// learn adds the words and the pattern of a schema.
+func (v *Vocabulary) learn(s *compat.Schema) {
 	for _, word := range s.Enum {
-		w[word] = true
+		v.words[word] = true
+	}
+	if s.Pattern != "" {
+		v.patterns[s.Pattern] = regexp.MustCompile(s.Pattern)
 	}
 	for _, m := range s.Properties {
-		w[m.Name()] = true
-		w.add(m.Value().(*compat.Schema))
+		v.words[m.Name()] = true
+		v.learn(m.Value().(*compat.Schema))
 	}
 	for _, form := range s.AnyOf {
-		w.add(form)
+		v.learn(form)
 	}
 	if s.Items != nil {
-		w.add(s.Items)
+		v.learn(s.Items)
 	}
 }
 
@@ -93,25 +94,24 @@ func (w words) add(s *compat.Schema) {
 var number = regexp.MustCompile(`^-?[0-9]{1,9}(\.[0-9]{1,4})?$`)
 
 // fit reports whether a value has the form that a schema describes.
-func (w words) fit(s *compat.Schema, value string) bool {
+func (v *Vocabulary) fit(s *compat.Schema, value string) bool {
 	switch {
 	case value == "":
 		return true
 	case len(s.AnyOf) > 0:
-		return slices.ContainsFunc(s.AnyOf, func(form *compat.Schema) bool { return w.fit(form, value) })
+		return slices.ContainsFunc(s.AnyOf, func(form *compat.Schema) bool { return v.fit(form, value) })
 	case s.Items != nil:
-		return !slices.ContainsFunc(strings.Split(value, ","), func(part string) bool { return !w.fit(s.Items, strings.TrimSpace(part)) })
+		return !slices.ContainsFunc(strings.Split(value, ","), func(part string) bool { return !v.fit(s.Items, strings.TrimSpace(part)) })
 	case len(s.Enum) > 0:
 		return slices.Contains(s.Enum, value)
 	case s.Pattern != "":
-		matches, err := regexp.MatchString(s.Pattern, value)
-		return err == nil && matches
+		return v.patterns[s.Pattern].MatchString(value)
 	case s.Format == "date":
 		_, err := time.Parse(time.DateOnly, value)
 		return err == nil
 	case s.Type == "integer", s.Type == "number":
 		return number.MatchString(value)
 	default: // a boolean, or a status
-		return w[value]
+		return v.words[value]
 	}
 }
