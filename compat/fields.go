@@ -383,6 +383,5 @@ type Input interface {
 type QueryInput interface {
 	Input
 	Personal() []string // the names of parameters that search personal data
-	Texts() []string    // the names of parameters that search any text
 	Invalid(messages map[string]string) error
 }

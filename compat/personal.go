@@ -60,16 +60,6 @@ func (p Parameters[T]) Personal() (names []string) {
 	return names
 }
 
-// Texts returns the names of parameters that search any text.
-func (p Parameters[T]) Texts() (names []string) {
-	for _, f := range p.Fields {
-		if f.valueType.anyText {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
-
 // PersonalParameter returns a sent parameter that searches, or sorts by, personal data, or "".
 func (q *Query) PersonalParameter(parameters QueryInput) string {
 	for _, name := range parameters.Personal() {

@@ -58,16 +58,19 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 		e.Query = request.Query(raw)
 	}
 	err, _ := c.Get(errorEntry).(error)
-	refused, _ := errors.AsType[*domain.Error](err)
+	var refused map[string]string
+	if failure, ok := errors.AsType[*domain.Error](err); ok {
+		refused = failure.Fields
+	}
 	keepsBody := a.options.KeepBodies && principal.Kind == keys.Test
-	if body, sent := c.Get(bodyEntry).([]byte); sent && (refused != nil || keepsBody) {
+	if body, sent := c.Get(bodyEntry).([]byte); sent && (len(refused) > 0 || keepsBody) {
 		if shown := request.Body(body); keepsBody {
 			e.Body = shown
 		}
 	}
-	if refused != nil && len(refused.Fields) > 0 {
-		e.Fields = make(map[string]string, len(refused.Fields))
-		for name, message := range refused.Fields {
+	if len(refused) > 0 {
+		e.Fields = make(map[string]string, len(refused))
+		for name, message := range refused {
 			e.Fields[request.Field(name)] = request.Message(message)
 		}
 	}
