@@ -209,9 +209,9 @@ func (fields Fields[T]) Read(b *Body) T {
 	return value
 }
 
-// sent reports whether the field, or one of its members, was sent and is not empty.
+// sent reports whether the field, or one of its members, was sent and is not empty, or is null to clear it.
 func (f *Field[T]) sent(in input) bool {
-	return in.present(f.name) || f.members && in.(*Body).dotted(f.name)
+	return in.present(f.name) || f.members && in.(*Body).dotted(f.name) || f.clears && in.(*Body).null(f.name)
 }
 
 // requiring returns the same fields with the named ones required.

@@ -43,7 +43,7 @@ var WeeklyHoursParameters = parameters(domain.InvalidRequest, scopeFields...)
 
 // WeeklyHoursFields are the fields of PUT /business-hours.
 var WeeklyHoursFields = slices.Concat(within(scopeFields, func(p *timeoff.WeekPatch) *availability.Scope { return &p.Scope }), Fields[timeoff.WeekPatch]{
-	{declaration: declaration{name: "hours", clears: true, valueType: description{schema: weekSchema, invalid: notAnObject}}, read: readWeek},
+	{declaration: declaration{name: "hours", required: true, members: true, clears: true, valueType: description{schema: weekSchema, invalid: notAnObject}}, read: readWeek},
 	flag(dryRun, func(p *timeoff.WeekPatch) *bool { return &p.DryRun }),
 })
 
@@ -117,12 +117,15 @@ func (b *Body) hours(name string) []availability.Hours {
 	return open
 }
 
-// WeeklyHoursUpdated is a sample of the response to PUT /business-hours.
-var WeeklyHoursUpdated = bothMessage[WeeklyHours]("Business hours updated")
+// Samples of the answers to PUT /business-hours.
+var (
+	WeeklyHoursUpdated  = bothMessage[WeeklyHours]("Business hours updated")
+	WeeklyHoursPossible = bothMessage[WeeklyHours]("Business hours can be updated; nothing was written")
+)
 
-// UpdatedWeek returns the response to PUT /business-hours.
-func (v View) UpdatedWeek(w timeoff.Week) BothMessage[WeeklyHours] {
-	return WeeklyHoursUpdated.about(weeklyHours(w))
+// ChangedWeek returns one of these answers about a week.
+func (v View) ChangedWeek(answer BothMessage[WeeklyHours], w timeoff.Week) BothMessage[WeeklyHours] {
+	return answer.about(weeklyHours(w))
 }
 
 // WeeklyHours returns the response to GET /business-hours.

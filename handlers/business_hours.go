@@ -50,7 +50,7 @@ var updateBusinessHours = operation{
 	description: "Changes the hours of the weekdays that are named, and of no others: the general hours of the site, or those of an agent, a service, a location or a combination of them. " +
 		"Bookings outside of the new hours stay. With dry_run, nothing is written.",
 	body:          compat.WeeklyHoursFields,
-	answers:       []response{ok(compat.WeeklyHoursUpdated)},
+	answers:       []response{ok(compat.WeeklyHoursUpdated), ok(compat.WeeklyHoursPossible)},
 	exampleErrors: []error{domain.OutsideScope(), domain.ValidationFailed(map[string]string{"hours": "The general hours cannot be removed: an empty list closes a day"})},
 	errors:        failures.Form{Failure: "Failed to change the weekly hours"},
 	serve: func(r *request) (response, error) {
@@ -58,13 +58,14 @@ var updateBusinessHours = operation{
 		if err != nil {
 			return response{}, err
 		}
-		patch := compat.WeeklyHoursFields.Read(body)
+		patch, answer := compat.WeeklyHoursFields.Read(body), compat.WeeklyHoursUpdated
 		r.recordQuery = fmt.Sprintf("agent_id=%d&service_id=%d&location_id=%d", patch.Agent, patch.Service, patch.Location)
 		update := func(tx *session.Tx) (any, error) {
 			week, err := timeoff.UpdateWeek(r.ctx(), tx, patch)
-			return r.view.UpdatedWeek(week), err
+			return r.view.ChangedWeek(answer, week), err
 		}
 		if patch.DryRun {
+			answer = compat.WeeklyHoursPossible
 			return r.dryRun(update)
 		}
 		return r.change(update)

@@ -41,6 +41,9 @@ func TestWeeklyHours(t *testing.T) {
 		before := database.Snapshot(t)
 		tried := s.write(http.MethodPut, "/business-hours", `{`+c.ids+hours+`,"dry_run":true}`).want(http.StatusOK)
 		wantNoWrites(t, "a dry run", before)
+		if message := tried.at("message"); message != "Business hours can be updated; nothing was written" {
+			t.Errorf("%s: the dry run says %v", name, message)
+		}
 		made := s.write(http.MethodPut, "/business-hours", `{`+c.ids+hours+`}`, "If-Match", none.header.Get("ETag")).want(http.StatusOK)
 		if diff := cmp.Diff(tried.at("data"), made.at("data")); diff != "" {
 			t.Errorf("%s: the dry run differs:\n%s", name, diff)
@@ -106,17 +109,21 @@ func TestRefusedHours(t *testing.T) {
 		status         int
 		field, message string
 	}{
-		`{"agent_id":999,"hours":{"monday":[]}}`:                           {400, "agent_id", "Agent not found"},
-		`{"hours":null}`:                                                   {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
-		`{"agent_id":null,"hours":null}`:                                   {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
-		`{"hours":{"monday":null}}`:                                        {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
-		`{"hours":[1]}`:                                                    {400, "hours", "Must be an object"},
-		`{"hours":{"Monday":[]}}`:                                          {400, "hours.Monday", "Must be one of: monday, tuesday, wednesday, thursday, friday, saturday, sunday"},
-		`{"hours":{"monday":"09:00"}}`:                                     {400, "hours.monday", "Must be a list"},
-		`{"hours":{"monday":["09:00"]}}`:                                   {400, "hours.monday.0", "Must be an object"},
-		`{"hours":{"monday":[{"end_time":"10:00"}]}}`:                      {400, "hours.monday.0.start_time", "Required"},
-		`{"hours":{"monday":[{"start_time":"9","end_time":"10:00"}]}}`:     {400, "hours.monday.0.start_time", "Invalid time format, use HH:MM"},
-		`{"hours":{"monday":[{"start_time":"10:00","end_time":"10:00"}]}}`: {422, "hours.monday.0.end_time", "Must be after start_time"},
+		`{"agent_id":999,"hours":{"monday":[]}}`:      {400, "agent_id", "Agent not found"},
+		`{}`:                                          {400, "hours", "Required"},
+		`{"agent_id":5,"dry_run":true}`:               {400, "hours", "Required"},
+		`{"agent_id":5,"hourz":{"monday":[]}}`:        {400, "hours", "Required"},
+		`{"agent_id":5,"hours":""}`:                   {400, "hours", "Must be an object"},
+		`{"hours":null}`:                              {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
+		`{"agent_id":null,"hours":null}`:              {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
+		`{"hours":{"monday":null}}`:                   {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
+		`{"hours":[1]}`:                               {400, "hours", "Must be an object"},
+		`{"hours":{"Monday":[]}}`:                     {400, "hours.Monday", "Must be one of: monday, tuesday, wednesday, thursday, friday, saturday, sunday"},
+		`{"hours":{"monday":"09:00"}}`:                {400, "hours.monday", "Must be a list"},
+		`{"hours":{"monday":["09:00"]}}`:              {400, "hours.monday.0", "Must be an object"},
+		`{"hours":{"monday":[{"end_time":"10:00"}]}}`: {400, "hours.monday.0.start_time", "Required"},
+		`{"hours":{"monday":[{"start_time":"9","end_time":"10:00"}]}}`:                                               {400, "hours.monday.0.start_time", "Invalid time format, use HH:MM"},
+		`{"hours":{"monday":[{"start_time":"10:00","end_time":"10:00"}]}}`:                                           {422, "hours.monday.0.end_time", "Must be after start_time"},
 		`{"hours":{"monday":[{"start_time":"10:00","end_time":"12:00"},{"start_time":"11:00","end_time":"13:00"}]}}`: {422, "hours.monday.1.start_time", "Must not be before the end of the hours before it"},
 		`{"hours":{"monday":[` + strings.Repeat(`{"start_time":"10:00","end_time":"12:00"},`, 24) + `{}]}}`:          {422, "hours.monday", "At most 24 are allowed"},
 	} {

@@ -726,14 +726,16 @@ func (p *provoker) wrongField(d documentedError, r request) answer {
 	for _, name := range names {
 		values := []string{`"x"`, "[1]", "-1", "0"}
 		if strings.Contains(strings.ToLower(d.member("error")+fmt.Sprint(d.details())), "required") {
-			values = []string{"null"}
+			values = []string{""} // left out
 		}
 		for _, wrong := range values {
 			fields := map[string]json.RawMessage{}
 			if err := json.Unmarshal([]byte(r.body), &fields); err != nil {
 				p.t.Fatal(err)
 			}
-			fields[name] = json.RawMessage(wrong)
+			if fields[name] = json.RawMessage(wrong); wrong == "" {
+				delete(fields, name)
+			}
 			body, err := json.Marshal(fields)
 			if err != nil {
 				p.t.Fatal(err)
