@@ -164,25 +164,12 @@ func TestDocsLook(t *testing.T) {
 // openDocs opens a page of the documentation and enters the key, as a person does.
 func (s *server) openDocs(page context.Context, t *testing.T, address string) {
 	t.Helper()
-	// A click is sometimes lost while the page is still moving. Then start again, each time with more
-	// patience for a slow machine.
-	var err error
-	for _, patience := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second} {
-		attempt, cancel := context.WithTimeout(page, patience)
-		err = chromedp.Do(attempt,
-			chromedp.EmulateViewport(1200, 1000),
-			chromedp.Navigate(address),
-			chromedp.Click(chromedp.CSS(".btn.authorize")),
-			chromedp.SendKeys(chromedp.CSS(".auth-container input"), s.key),
-			chromedp.Click(chromedp.CSS(".auth-btn-wrapper .authorize")),
-			chromedp.Click(chromedp.CSS(".auth-btn-wrapper .btn-done")),
-		)
-		cancel()
-		if err == nil {
-			return
-		}
+	if err := chromedp.Do(page, chromedp.EmulateViewport(1200, 1000), chromedp.Navigate(address)); err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal(err)
+	if _, err := chromedp.Run(page, chromedp.Evaluate[bool](fmt.Sprintf(keyScript, s.key), chromedp.EvalAwaitPromise)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // executed is a response shown on the page, and whether the page asked before it sent the request.
@@ -207,6 +194,8 @@ func execute(page context.Context, t *testing.T, o placedOperation) executed {
 	if err != nil {
 		t.Fatal(err)
 	}
+	began := time.Now()
+	defer func() { t.Logf("%s took %v", o.OperationID, time.Since(began)) }()
 	got, err := chromedp.Run(page, chromedp.Evaluate[executed](fmt.Sprintf(executeScript, o.block(), filled), chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatalf("%s: %v", o.OperationID, err)
@@ -240,6 +229,15 @@ const onPage = `
 		field.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
 	};
 `
+
+const keyScript = `(async () => {` + onPage + `
+	(await find(".btn.authorize")).click();
+	fill(await find(".auth-container input"), "%s");
+	(await find(".auth-btn-wrapper .authorize")).click();
+	(await find(".auth-btn-wrapper .btn-done")).click();
+	await until("closed dialog", () => !document.querySelector(".auth-container"));
+	return true;
+})()`
 
 const executeScript = `(async () => {` + onPage + `
 	const block = "%s ", ids = %s;

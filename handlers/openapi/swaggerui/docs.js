@@ -9,9 +9,12 @@ const shade = () => document.documentElement.classList.toggle("dark-mode", dark.
 shade();
 dark.addEventListener("change", shade);
 
-// excerpt returns the document with one operation and the components that it refers to.
+// excerpt returns the document with what Swagger UI wants to resolve: one operation and the components that
+// it refers to, or only the security schemes; any other place needs the whole document.
 const excerpt = (spec, [kind, path, method]) => {
   const components = { securitySchemes: spec.components.securitySchemes };
+  if (kind === "components" && path === "securitySchemes") return { ...spec, paths: {}, webhooks: {}, components };
+  if (!method) return spec;
   const add = (node) => {
     if (node === null || typeof node !== "object") return;
     const [, type, name] = typeof node.$ref === "string" ? node.$ref.match(/^#\/components\/(\w+)\/(.+)$/) || [] : [];
@@ -182,9 +185,9 @@ const changes = ({ React, getSystem, fn: { resolveSubtree } }) => {
   return {
     fn: {
       opsFilter: matching,
-      // Swagger UI resolves the whole document for each operation that is opened, which takes a second.
-      resolveSubtree: (spec, place, options) =>
-        resolveSubtree(place.length === 3 && ["paths", "webhooks"].includes(place[0]) ? excerpt(spec, place) : spec, place, options),
+      // Swagger UI resolves the whole document when it starts and for each operation that is opened, which takes
+      // a second each time.
+      resolveSubtree: (spec, place, options) => resolveSubtree(excerpt(spec, place), place, options),
     },
     afterLoad() {
       const { getType } = this.fn.jsonSchema202012;
