@@ -374,7 +374,7 @@ func canonicalObject(schema *openapi3.SchemaRef, object map[string]any) map[stri
 		text, isText := value.(string)
 		blank := isText && strings.TrimSpace(text) == ""
 		switch list, isList := value.([]any); {
-		case property == nil, value == nil && property.Value.Type.Includes(openapi3.TypeNull):
+		case property == nil, value == nil && slices.Contains(schema.Value.Required, name):
 		case value == nil, blank && !freeText(property.Value):
 			delete(object, name)
 		case isList && len(list) == 0 && property.Value.Type.Is(openapi3.TypeObject):
