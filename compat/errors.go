@@ -156,6 +156,11 @@ type ConflictDetails struct {
 	AvailableSlots []string `json:"available_slots"` // on the same day
 }
 
+// TimeOffDetails name time off that is entered already.
+type TimeOffDetails struct {
+	ID int64 `json:"time_off_id"`
+}
+
 // Conflict returns a conflict as clients see it.
 func Conflict(c domain.SlotConflict) ConflictDetails {
 	details := ConflictDetails{

@@ -282,7 +282,7 @@ var fieldSamples = map[string][]any{
 	"BulkResults.success":        {[]BulkSuccess{}},
 	"BulkResults.errors":         {[]BulkError{}},
 	"WordPressErrorData.details": {map[string]string{}},
-	"ErrorObject.details":        {map[string]string{}, PermissionDetails{}, ConflictDetails{}, PresentDetails{}},
+	"ErrorObject.details":        {map[string]string{}, PermissionDetails{}, ConflictDetails{}, TimeOffDetails{}, PresentDetails{}},
 }
 
 // field is a field of a struct on the wire.

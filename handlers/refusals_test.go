@@ -336,6 +336,10 @@ func (p *provoker) provoke(d documentedError) (a answer, substitutes []string) {
 		return p.masked(d, r), nil
 	case d.code() == "outside_key_limits":
 		return p.outsideScope(d, r)
+	case d.code() == "time_off_exists":
+		r.body = `{"agent_id":1,"date":"2027-03-08","date_to":"2027-03-09"}`
+		id := strings.TrimPrefix(p.valid["getTimeOff"].path, "/time-off/")
+		return p.send(p.server, r), []string{"ID " + id, "ID 206", `_id":` + id, `_id":206`}
 	case d.code() == "too_many_holds":
 		return p.tooManyHolds(r), nil
 	case d.status == http.StatusTooManyRequests:

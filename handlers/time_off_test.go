@@ -61,6 +61,11 @@ func TestDaysOff(t *testing.T) {
 		if got := fmt.Sprint(made.at("booking_ids")); got != "["+booked+"]" {
 			t.Errorf("%s: bookings %s, want %s", c.named, got, booked)
 		}
+		s.wantExisting(`{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05"}`, made)
+		s.wantExisting(`{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05","dry_run":true}`, made)
+		if diff := cmp.Diff(want, customDays(t, s.database)); diff != "" {
+			t.Errorf("%s rows after the same again (-want +got):\n%s", c.named, diff)
+		}
 		if free := s.starts("2027-02-05"); len(free) > 0 {
 			t.Errorf("%s: free %v", c.named, free)
 		}
@@ -92,7 +97,48 @@ func TestDaysOff(t *testing.T) {
 	if rows := customDays(t, s.database); len(rows) != 1 || !strings.HasPrefix(rows[0], "5|0|0|0|0|5|2027-02-05|NULL|") {
 		t.Errorf("one day: %q", rows)
 	}
+	s.wantExisting(`{"agent_id":"5","date":"2027-02-05","date_to":"2027-02-05"}`, one)
+	for _, other := range []string{`{"agent_id":5,"location_id":1,"date":"2027-02-05"}`, `{"agent_id":5,"date":"2027-02-05","date_to":"2027-02-06"}`} {
+		s.write(http.MethodDelete, fmt.Sprint("/time-off/", s.write(http.MethodPost, "/time-off", other).want(http.StatusCreated).at("data", "id")), "").want(http.StatusOK)
+	}
 	s.write(http.MethodDelete, fmt.Sprint("/time-off/", one.at("data", "id")), "").want(http.StatusOK)
+	if rows := customDays(t, s.database); len(rows) > 0 {
+		t.Errorf("after all ended: %q", rows)
+	}
+}
+
+// wantExisting sends time off that was entered already as what made says.
+func (s *server) wantExisting(body string, made answer) {
+	s.t.Helper()
+	again := s.write(http.MethodPost, "/time-off", body)
+	wantCode(s.t, again, http.StatusConflict, "time_off_exists")
+	if got := again.at("error", "details", "time_off_id"); got != made.at("data", "id") {
+		s.t.Errorf("%s: exists as %v, not as %v", body, got, made.at("data", "id"))
+	}
+}
+
+// TestDaysClosedInLatePoint: a day that was closed twice in LatePoint's calendar is one time off, as LatePoint shows it, and
+// ends as one. A range of which LatePoint has opened a day can be closed again.
+func TestDaysClosedInLatePoint(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	const closed = "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, start_time, end_time, week_day, custom_date) VALUES (5, 0, 0, 0, 0, 5, '2027-02-05')"
+	s.database.Execute(t, closed, closed)
+	listed := s.get("/time-off?agent_id=5&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).records()
+	if len(listed) != 1 {
+		t.Fatalf("listed %v", listed)
+	}
+	s.write(http.MethodDelete, fmt.Sprint("/time-off/", listed[0]["id"]), "").want(http.StatusOK)
+	if rows := customDays(t, s.database); len(rows) > 0 || len(s.starts("2027-02-05")) == 0 {
+		t.Errorf("still closed: %q", rows)
+	}
+	const days = `{"agent_id":5,"date":"2027-02-04","date_to":"2027-02-08"}`
+	s.write(http.MethodPost, "/time-off", days).want(http.StatusCreated)
+	s.database.Execute(t, "DELETE FROM wp_latepoint_work_periods WHERE custom_date = '2027-02-05'")
+	s.wantExisting(days, s.write(http.MethodPost, "/time-off", days).want(http.StatusCreated))
+	if free := s.starts("2027-02-05"); len(free) > 0 {
+		t.Errorf("free %v", free)
+	}
 }
 
 // TestHoursOff: hours are an off period on a site with Pro Features, close what they name, and are explained.
@@ -107,6 +153,7 @@ func TestHoursOff(t *testing.T) {
 	if row != want {
 		t.Errorf("stored %s\nwant %s", row, want)
 	}
+	s.wantExisting(`{"agent_id":5,"date":"2027-02-05","start_time":"10:00","end_time":"11:30"}`, made)
 	if reason := s.explained(t); reason != "off_period" {
 		t.Errorf("reason %q", reason)
 	}
@@ -268,11 +315,11 @@ func TestMaskedTimeOff(t *testing.T) {
 		t.Errorf("listed: %s", a.body)
 	}
 	wantCode(t, s.write(http.MethodPost, "/time-off", hours+`,"note":"Mine"}`), http.StatusForbidden, "personal_data_masked")
-	s.write(http.MethodPost, "/time-off", hours+`}`).want(http.StatusCreated)
+	s.write(http.MethodPost, "/time-off", strings.Replace(hours, "11:30", "11:45", 1)+`}`).want(http.StatusCreated)
 }
 
 // TestTimeOffAndBookingsAtOnce: of a booking and time off on two servers, either the booking is refused, or the time off names
-// it.
+// it. Of the same time off twice, one is refused.
 func TestTimeOffAndBookingsAtOnce(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -281,16 +328,19 @@ func TestTimeOffAndBookingsAtOnce(t *testing.T) {
 	refused, named := 0, 0
 	for i := range 16 {
 		day := fmt.Sprintf("2027-02-%02d", 1+i)
-		var off, booked answer
+		var off, same, booked answer
 		var both sync.WaitGroup
-		both.Go(func() {
-			who := []string{`"agent_id":5`, `"location_id":1`, `"service_id":4`, `"agent_id":5,"service_id":4`}[i%4]
-			off = servers[0].write(http.MethodPost, "/time-off", `{`+who+`,"date":"`+day+`"}`)
-		})
+		body := `{` + []string{`"agent_id":5`, `"location_id":1`, `"service_id":4`, `"agent_id":5,"service_id":4`}[i%4] + `,"date":"` + day + `"}`
+		both.Go(func() { off = servers[0].write(http.MethodPost, "/time-off", body) })
+		both.Go(func() { same = servers[1].write(http.MethodPost, "/time-off", body) })
 		both.Go(func() {
 			booked = servers[1].write(http.MethodPost, "/bookings", friday("start_date", `"`+day+`"`, "start_time", `"13:00"`))
 		})
 		both.Wait()
+		if off.status == http.StatusConflict {
+			off, same = same, off
+		}
+		wantCode(t, same, http.StatusConflict, "time_off_exists")
 		switch ids := fmt.Sprint(off.want(http.StatusCreated).at("booking_ids")); {
 		case booked.status == http.StatusConflict:
 			refused++

@@ -189,7 +189,7 @@ func (p *provoker) compareTyped(d documentedError) {
 	if want := d.code(); want != "" && code != want || code == "" || fmt.Sprint(data["status"]) != strconv.Itoa(d.status) {
 		p.t.Errorf("%s, want the code %s and the status %d", a.body, want, d.status)
 	}
-	if details := d.details(); details != nil && data["details"] == nil && data["permission"] == nil && data["conflict"] == nil && data["present"] == nil {
+	if details := d.details(); details != nil && data["details"] == nil && data["permission"] == nil && data["conflict"] == nil && data["time_off"] == nil && data["present"] == nil {
 		p.t.Errorf("%s has no details like %v", a.body, details)
 	}
 }

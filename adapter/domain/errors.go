@@ -24,6 +24,7 @@ const (
 	CodeInvalidRequest      Code = "invalid_request"          // malformed, or refers to something that does not exist
 	CodeValidationFailed    Code = "validation_failed"        // well-formed, but not allowed
 	CodeSlotUnavailable     Code = "time_slot_unavailable"    // Error.Conflict has the details
+	CodeTimeOffExists       Code = "time_off_exists"          // Error.Existing is its id
 	CodeTooManyHolds        Code = "too_many_holds"           // Error.RetryAfter says when one will expire
 	CodeCustomerHasBookings Code = "customer_has_bookings"    // Error.Count has their number
 	CodeCustomerHasPayments Code = "customer_has_payments"    // Error.Count has their number
@@ -71,6 +72,7 @@ type Error struct {
 	Present    *PresentRecord    // with CodePreconditionFailed
 	Count      int64             // with CodeCustomerHasBookings and CodeCustomerHasPayments
 	RetryAfter int64             // seconds, with CodeTooManyHolds
+	Existing   int64             // an id, with CodeTimeOffExists
 	Down       Down              // with CodeUnavailable, if the whole site cannot be served
 	// Required and Granted are permissions, with CodeForbidden.
 	Required string
@@ -141,6 +143,11 @@ func SlotUnavailable(conflict SlotConflict) error {
 // HoldLost returns the error for a booking with a hold that has expired or is not the caller's.
 func HoldLost(conflict SlotConflict) error {
 	return &Error{Code: CodeSlotUnavailable, Message: "This hold has expired or does not exist", Conflict: &conflict}
+}
+
+// TimeOffExists returns the error for entering time off that is entered already, under an id.
+func TimeOffExists(id int64) error {
+	return &Error{Code: CodeTimeOffExists, Message: fmt.Sprintf("This is entered already, as time off with ID %d", id), Existing: id}
 }
 
 // MaxHold is how long a hold lasts at most.

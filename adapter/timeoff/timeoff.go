@@ -113,14 +113,18 @@ func keepsHours(ctx context.Context, s *session.Session) (bool, error) {
 	return session.FindExtension(ctx, s, extensions.ProFeatures)
 }
 
-// days selects the whole days: custom days without hours. Those that were entered as a range share a chain, which the plugin
-// shows as one, too (OsWorkPeriodsHelper::generate_off_days).
-func days(s *session.Session) sq.SelectBuilder {
-	one := "CAST(id AS CHAR)"
+// chain is the id of the range with which a custom day was entered, or an empty text.
+func chain(s *session.Session) string {
 	if _, chained := s.Schema.Column(wpdb.WorkPeriods, "chain_id"); chained {
-		one = "COALESCE(NULLIF(chain_id, ''), " + one + ")"
+		return "COALESCE(chain_id, '')"
 	}
-	rows := sq.Select("id", "agent_id", "service_id", "location_id", "custom_date", one+" AS chain").From(s.DB.Name(wpdb.WorkPeriods)).
+	return "''"
+}
+
+// days selects the whole days: custom days without hours. Those of a range are one, and so are several for the same day, as the
+// plugin shows them (OsWorkPeriodsHelper::generate_off_days).
+func days(s *session.Session) sq.SelectBuilder {
+	rows := sq.Select("id", "agent_id", "service_id", "location_id", "custom_date", "COALESCE(NULLIF("+chain(s)+", ''), CAST(custom_date AS CHAR)) AS chain").From(s.DB.Name(wpdb.WorkPeriods)).
 		Where(sq.NotEq{"custom_date": nil}).Where(sq.Eq{"start_time": 0, "end_time": 0}).Where(within(s))
 	return sq.Select("MIN(id) * 2 AS id", "agent_id", "service_id", "location_id", "MIN(custom_date) AS first", "MAX(custom_date) AS last",
 		"NULL AS start_time", "NULL AS end_time", "NULL AS summary").FromSelect(rows, "d").GroupBy("agent_id", "service_id", "location_id", "chain")

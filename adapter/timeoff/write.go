@@ -43,9 +43,9 @@ const (
 )
 
 // Create enters time off as LatePoint's calendar does (OsCalendarsController::apply_period_block,
-// OsSettingsController::save_custom_day_schedule). It excludes bookings at the same time. It returns a CodeInvalidRequest and a
-// CodeValidationFailed, and a CodeOutsideScope if the caller's key is limited to something else. A dry run writes nothing, and
-// the id is 0.
+// OsSettingsController::save_custom_day_schedule). It excludes bookings at the same time. It returns a CodeInvalidRequest, a
+// CodeValidationFailed and, for what is entered already, a CodeTimeOffExists; and a CodeOutsideScope if the caller's key is
+// limited to something else. A dry run writes nothing, and the id is 0.
 func Create(ctx context.Context, tx *session.Tx, n New) (Created, error) {
 	scope := n.scope()
 	if !tx.Scope().Covers(scope.Agent, scope.Service, scope.Location) {
@@ -57,6 +57,9 @@ func Create(ctx context.Context, tx *session.Tx, n New) (Created, error) {
 	}
 	resources, err := lock(ctx, tx, scope)
 	if err != nil {
+		return Created{}, err
+	}
+	if err := checkNew(ctx, tx, off); err != nil {
 		return Created{}, err
 	}
 	if off.Hours == nil {
@@ -154,6 +157,21 @@ func naming(scope availability.Scope) sq.Eq {
 		}
 	}
 	return condition
+}
+
+// checkNew rejects time off that is entered already: ending one of two would not open the time. Whole days are not the same if
+// somebody has opened one of them.
+func checkNew(ctx context.Context, tx *session.Tx, off TimeOff) error {
+	scope := sq.Eq{"agent_id": off.Agent, "service_id": off.Service, "location_id": off.Location}
+	same := days(tx.Session).Where(scope).Having(sq.Eq{"MIN(custom_date)": off.From.String(), "MAX(custom_date)": off.To.String(), "COUNT(DISTINCT custom_date)": int64(off.To-off.From) + 1})
+	if off.Hours != nil {
+		same = hours(tx.Session).RemoveColumns().Column("id * 2 + 1 AS id").Where(scope).Where(sq.Eq{"start_date": off.From.String(), "start_time": int64(off.Hours.Start), "end_time": int64(off.Hours.End)})
+	}
+	id, found, err := wpdb.One(ctx, tx.DB, "find the same time off", sq.Select("MIN(same.id)").FromSelect(same, "same"), wpdb.Value[*int64])
+	if err == nil && found && id != nil {
+		err = domain.TimeOffExists(*id)
+	}
+	return err
 }
 
 // checkDays rejects whole days that would not be off: of several custom days, LatePoint follows those that name the most.
@@ -297,17 +315,16 @@ func Delete(ctx context.Context, tx *session.Tx, id int64) error {
 	return enter(ctx, tx, off.Scope)
 }
 
-// deleteDays deletes the rows of whole days (OsWorkPeriodsHelper::remove_periods_for_chain_id).
+// deleteDays deletes the rows of whole days (OsWorkPeriodsHelper::remove_periods_for_chain_id, remove_periods_for_date).
 func deleteDays(ctx context.Context, tx *session.Tx, off TimeOff) error {
-	if off.From == off.To {
-		return tx.Delete(ctx, wpdb.WorkPeriods, off.ID/kinds)
-	}
-	first := sq.Select("chain_id").From(tx.DB.Name(wpdb.WorkPeriods)).Where(sq.Eq{"id": off.ID / kinds})
-	chain, _, err := wpdb.One(ctx, tx.DB, "find days of time off", first, wpdb.Value[string])
+	first := sq.Select(chain(tx.Session)).From(tx.DB.Name(wpdb.WorkPeriods)).Where(sq.Eq{"id": off.ID / kinds})
+	of, _, err := wpdb.One(ctx, tx.DB, "find days of time off", first, wpdb.Value[string])
 	if err != nil {
 		return err
 	}
-	return tx.DeleteWhere(ctx, wpdb.WorkPeriods, sq.Eq{
-		"chain_id": chain, "start_time": 0, "end_time": 0, "agent_id": off.Agent, "service_id": off.Service, "location_id": off.Location,
-	})
+	which := sq.Eq{chain(tx.Session): of, "start_time": 0, "end_time": 0, "agent_id": off.Agent, "service_id": off.Service, "location_id": off.Location}
+	if of == "" {
+		which["custom_date"] = off.From.String()
+	}
+	return tx.DeleteWhere(ctx, wpdb.WorkPeriods, which)
 }

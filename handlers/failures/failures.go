@@ -83,6 +83,7 @@ var domainFailures = map[domain.Code]struct {
 	domain.CodePersonalMasked:      {status: http.StatusForbidden},
 	domain.CodeSlotUnavailable:     {status: http.StatusConflict},
 	domain.CodeInProgress:          {status: http.StatusConflict},
+	domain.CodeTimeOffExists:       {status: http.StatusConflict},
 	domain.CodeCursorExpired:       {status: http.StatusGone},
 	domain.CodePreconditionFailed:  {status: http.StatusPreconditionFailed},
 	domain.CodeValidationFailed:    {status: http.StatusUnprocessableEntity},
@@ -203,6 +204,8 @@ func details(e *domain.Error) any {
 		return compat.PermissionDetails{Required: e.Required, Current: e.Granted}
 	case e.Conflict != nil:
 		return compat.Conflict(*e.Conflict)
+	case e.Existing != 0:
+		return compat.TimeOffDetails{ID: e.Existing}
 	case e.Present != nil:
 		return compat.Present(*e.Present)
 	case len(e.Fields) > 0:

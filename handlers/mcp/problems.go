@@ -52,6 +52,7 @@ var advice = map[string]string{
 	"outside_key_limits":       "This key is only for some agents, services or locations. find_agents and find_services list them.",
 	maskedCode:                 "This key neither searches nor writes personal data. Name the customer by customer_id.",
 	"idempotency_key_reused":   "This idempotency_key belongs to another call, which has taken effect. For a new booking or another time, make up a new key.",
+	"time_off_exists":          "Nothing is left to do, unless the person means other days or hours.",
 	"idempotency_in_progress":  "Wait a few seconds and send exactly the same call again.",
 	"booking_not_found":        "Find the booking with agenda or customer_bookings.",
 	"customer_not_found":       "Find the customer with find_customer.",

@@ -21,6 +21,7 @@ type ErrorData struct {
 	Details      map[string]string         `json:"details,omitempty"`
 	Permission   *compat.PermissionDetails `json:"permission,omitempty"`
 	Conflict     *compat.ConflictDetails   `json:"conflict,omitempty"`
+	TimeOff      *compat.TimeOffDetails    `json:"time_off,omitempty"`
 	Present      *compat.PresentDetails    `json:"present,omitempty"`
 	BookingCount int64                     `json:"booking_count,omitempty"`
 	PaymentCount int64                     `json:"payment_count,omitempty"`
@@ -42,6 +43,8 @@ func Encode(f compat.Failure, record *IDs) ([]byte, error) {
 		data.Permission = &details
 	case compat.ConflictDetails:
 		data.Conflict = &details
+	case compat.TimeOffDetails:
+		data.TimeOff = &details
 	case compat.PresentDetails:
 		details.ETag = Tag(details.ETag)
 		data.Present = &details
