@@ -263,7 +263,7 @@ var ownTables = map[Table]string{
 		KEY due (status, due_at)
 	)`,
 	// The latest requests to the API, see adapter/requestlog. An entry about requests without a valid key
-	// stands for all of a minute; refused is their number, and 0 in other entries.
+	// stands for all of a minute with its status; refused is their number, and 0 in other entries.
 	Requests: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		at DATETIME(3) NOT NULL,

@@ -44,7 +44,7 @@ func (l requestList) view() g.Node {
 		g.Iff(len(l.Entries) == shownRequests, func() g.Node {
 			return h.P(h.A(h.Href(requestsPath+"?"+l.Filter.values(l.Entries[len(l.Entries)-1].ID).Encode()), page.Text("Older requests")))
 		}),
-		h.P(h.Class("hint"), page.Textf("A request appears a second after it has ended. Those without a valid key are counted by the minute: each minute has one line, with the first of them. %s says how many requests are kept, for at most 7 days; personal data is not.",
+		h.P(h.Class("hint"), page.Textf("A request appears a second after it has ended. Those without a valid key are counted by the minute: each minute has one line for each status, with the first of them. %s says how many requests are kept, for at most 7 days; personal data is not.",
 			h.Kbd(page.Code("requests.keep")))),
 	}
 }
@@ -144,7 +144,7 @@ func (p *requestPage) view() g.Node {
 	refused := slices.Sorted(maps.Keys(e.Fields))
 	return g.Group{
 		page.ZoneHint(),
-		g.If(e.Refused > 0, h.P(h.Class("hint"), page.Text("This is the first of the requests without a valid key in its minute; the others are only counted."))),
+		g.If(e.Refused > 0, h.P(h.Class("hint"), page.Text("This is the first of the requests without a valid key that got this status in its minute; the others are only counted."))),
 		h.Div(h.Class("facts"), page.Facts("Request", facts)),
 		g.If(len(refused) > 0, g.Group{h.H2(page.Text("What was refused")), page.Table([]page.Text{"Field", "Why"}, g.Map(refused, func(name string) g.Node {
 			return page.Row(h.Span(h.Class("name"), g.Text(name)), page.Cell("Why", page.Text(api.Sentence(e.Fields[name]))))

@@ -24,7 +24,7 @@ function show_requests(): void
         return;
     }
     echo '<p>' . esc_html__('The requests to the API since midnight, by anybody, the latest first. A request appears a second after it has ended.', 'bookside') . ' ';
-    echo esc_html__('Those without a valid key are counted by the minute: each minute has one line, with the first of them.', 'bookside') . '</p>';
+    echo esc_html__('Those without a valid key are counted by the minute: each minute has one line for each status, with the first of them.', 'bookside') . '</p>';
     show_missing_requests($answer);
     begin_question('requests');
     choice_field('key', __('Key', 'bookside'), ['' => __('all', 'bookside')] + (array) ($answer['keys'] ?? []), $filter['key'] ?? '');
@@ -152,7 +152,7 @@ function show_request(int $id): void
     }
     echo '</table>';
     if ($request['refused'] > 0) {
-        echo '<p>' . esc_html__('This is the first of the requests without a valid key in its minute; the others are only counted.', 'bookside') . '</p>';
+        echo '<p>' . esc_html__('This is the first of the requests without a valid key that got this status in its minute; the others are only counted.', 'bookside') . '</p>';
     }
     $rows = [];
     foreach ($request['fields'] ?? [] as $field => $why) {
