@@ -104,7 +104,7 @@ var webhookFields = Fields[WebhookChange]{
 	clearable("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).about("Only bookings with one of these agents; empty for all", "1"),
 	clearable("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).about("Only bookings with one of these services; empty for all", "2"),
 	clearable("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).about("Only bookings at one of these locations; empty for all", "1"),
-	optional("include_record", boolean(), func(c *WebhookChange) **bool { return &c.Record }).about("Whether the present record is sent too, as far as the key may see it"),
+	optional("include_record", boolean(), func(c *WebhookChange) **bool { return &c.Record }).about("Whether the record is sent too, as it is at each try and as far as the key may see it; it is not kept"),
 }
 
 // filledText is like anyText, but an empty text counts as not sent.

@@ -83,7 +83,7 @@ func webhookView(hook webhooks.Hook, labels slots.Labels, deliveries []webhooks.
 			h.Label(h.For("since"), page.Text("Send all changes again since")),
 			h.Input(h.ID("since"), h.Name("since"), h.Type("datetime-local"), h.Required()), g.Text(" "), h.Button(page.Text("Send again")),
 		)),
-		h.P(h.Class("hint"), page.Textf("The log is kept for 30 days; %s shows all of it.", h.Kbd(page.Code("bookside webhooks log")))),
+		h.P(h.Class("hint"), page.Textf("The log is kept for 30 days, without the records that were sent; %s shows all of it.", h.Kbd(page.Code("bookside webhooks log")))),
 		h.P(webhooksLink("All webhooks")),
 	}
 }
@@ -136,7 +136,7 @@ func payloadView(hook webhooks.Hook, d webhooks.Delivery) g.Node {
 	}
 	return h.Details(
 		h.Summary(page.Text("Payload"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of %s", d.Event)})),
-		g.If(hook.Record, h.P(h.Class("hint"), page.Text("The record in it is read for each try and not kept."))),
+		g.If(hook.Record && d.Event != webhooks.TestEvent, h.P(h.Class("hint"), page.Text("Each try also sends the record as it is then, which is not kept."))),
 		h.Pre(h.Code(g.Text(string(payload)))),
 	)
 }

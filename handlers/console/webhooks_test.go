@@ -45,7 +45,14 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 		return v.post("/console/webhooks/1/"+action, v.open("/console/webhooks/1").form("/console/webhooks/1/"+action))
 	}
 	do("test").leadsTo("/console/webhooks/1")
-	v.open("/console/webhooks/1").says(http.StatusOK, "bookside.test", "waiting", `{"type":"bookside.test","timestamp":"2026-`, `"data":{"webhook_id":1}}`, "read for each try and not kept")
+	const withRecord = "Each try also sends the record as it is then, which is not kept."
+	tested := v.open("/console/webhooks/1").says(http.StatusOK, "bookside.test", "waiting", `{"type":"bookside.test","timestamp":"2026-`, `"data":{"webhook_id":1}}`, "without the records that were sent")
+	if strings.Contains(tested.text, withRecord) {
+		t.Error("a test is said to send a record")
+	}
+	database.Execute(t, "UPDATE wp_bookside_webhook_deliveries SET event = 'booking.created'")
+	v.open("/console/webhooks/1").says(http.StatusOK, withRecord)
+	database.Execute(t, "UPDATE wp_bookside_webhook_deliveries SET event = 'bookside.test'")
 	v.open("/console/webhooks").says(http.StatusOK, `class="status active"`)
 	database.Execute(t, "UPDATE wp_bookside_webhooks SET failing_since = '2026-01-02 10:00:00'")
 	v.open("/console/webhooks").says(http.StatusOK, `class="status failing"`, "failing since")
