@@ -111,9 +111,9 @@ var NewTerms = []Attribute[Key, NewKey]{
 		Usage:  "comma-separated `LIST` of networks or addresses from which the key is accepted, such as 192.0.2.0/24, or any; default for a new key any",
 		Format: func(k Key) string { return strings.ReplaceAll(join(k.Networks, FormatNetwork), ",", "\n") },
 	}, func(n *NewKey) *[]netip.Prefix { return &n.Networks }, ParseNetworks),
-	scopeTerm(domain.AgentResource, "Ids or names, separated by commas: the key sees only bookings with these agents, their customers and orders, and writes nothing else. Leave empty for all.",
+	scopeTerm(domain.AgentResource, "The key sees only bookings with these agents, their customers and orders, and writes nothing else.",
 		func(s *domain.Scope) *[]int64 { return &s.Agents }),
-	scopeTerm(domain.ServiceResource, "The same for services. All that is named must hold.", func(s *domain.Scope) *[]int64 { return &s.Services }),
+	scopeTerm(domain.ServiceResource, "The same for services. All that is ticked must hold.", func(s *domain.Scope) *[]int64 { return &s.Services }),
 	scopeTerm(domain.LocationResource, "The same for locations.", func(s *domain.Scope) *[]int64 { return &s.Locations }),
 	Declare(term{
 		Name: "mask_personal", Label: "Personal data", Box: true, Optional: true,
@@ -187,7 +187,7 @@ var CalendarSubjects = []Attribute[Key, NewKey]{
 }
 
 func calendarSubject(resource domain.Resource, usage string) Attribute[Key, NewKey] {
-	return Declare(term{Name: string(resource), Label: "Id or name", Hint: "Of the agent or the location.", Of: resource, One: true, Usage: usage},
+	return Declare(term{Name: string(resource), Of: resource, One: true, Usage: usage},
 		func(n *NewKey) *domain.Scope { return &n.Scope },
 		func(text string) (domain.Scope, error) {
 			id, err := ParseID(text)

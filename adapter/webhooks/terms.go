@@ -42,7 +42,7 @@ func limitTerm(resource domain.Resource, with string, field func(*Filter) *[]int
 	name := string(resource) + "s"
 	return keys.Declare(term{
 		Name: name, Label: domain.Capitalize(name), Of: resource, Optional: true,
-		Hint:   "Only bookings " + with + " these " + name + ": ids or names, separated by commas. Leave empty for all.",
+		Hint:   "Only bookings " + with + " these " + name + ".",
 		Usage:  "only bookings " + with + " one of these " + name + ", comma-separated `IDS` or names",
 		Format: func(h Hook) string { return keys.JoinIDs(*field(&h.Filter)) },
 	}, func(n *NewHook) *[]int64 { return field(&n.Filter) }, ParseIDs)

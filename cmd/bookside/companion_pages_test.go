@@ -316,8 +316,12 @@ func (v *visitor) manageKeys(status func(secret string) int) {
 	v.write("Kasse <1>")
 	v.reach("Purpose")
 	v.press("r") // read only
-	v.reach("Agents")
-	v.write("3,4")
+	v.reach("all")
+	v.press(" ")
+	v.reach("3 Nadia Okafor")
+	v.press(" ")
+	v.reach("4 Hanna Petersen")
+	v.press(" ")
 	v.reach("Mask e-mail addresses, phone numbers, addresses and notes; the key can neither search nor write them")
 	v.press(" ")
 	v.until("document.querySelector('input[value=read]').checked")
@@ -337,7 +341,7 @@ func (v *visitor) manageKeys(status func(secret string) int) {
 	v.shows("Kasse <1>", "keys")
 	v.follow("Change Kasse <1>")
 	v.shows("Change the key Kasse <1>", "change")
-	if limits := v.eval("document.getElementById('bookside-agents').value + ' ' + document.getElementById('bookside-mask_personal').checked"); limits != "3,4 true" {
+	if limits := v.eval("[...document.querySelectorAll('#bookside-agents :checked')].map(box => box.value) + ' ' + document.getElementById('bookside-mask_personal').checked"); limits != "3,4 true" {
 		v.t.Errorf("limited to %s", limits)
 	}
 	v.reach("read everything")

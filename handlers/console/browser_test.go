@@ -80,7 +80,7 @@ func (k *keyboard) arrives(title string) {
 func quote(text string) string { return "`" + strings.ReplaceAll(text, "`", "\\`") + "`" }
 
 // focusName is an expression for the name of the element that has the focus.
-const focusName = `(e => (e.labels && e.labels.length ? e.labels[0].textContent : e.textContent).trim().replace(/\s+/g, " "))(document.activeElement)`
+const focusName = `(e => (e.labels && e.labels.length ? e.labels[0].textContent : e.ariaLabel || e.textContent).trim().replace(/\s+/g, " "))(document.activeElement)`
 
 // reach presses Tab until the element with this name has the focus, and checks that the focus is visible.
 func (k *keyboard) reach(name string) {
@@ -158,6 +158,13 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.press(" ")
 	k.reach("Networks")
 	k.press("192.0.2.1x")
+	k.reach("3 Nadia Okafor")
+	k.press(" ")
+	const ticked = `[...document.querySelectorAll("#agents :checked")].map(box => box.value).join()`
+	k.until(ticked + " === '3'") // and no longer all
+	if got := k.eval(`document.querySelector("#agents [type=checkbox]").click() || ` + ticked); got != "" {
+		k.t.Errorf("after all, %q is still ticked", got)
+	}
 	k.activate("Create the key")
 	k.arrives("Error: New key")
 	if got := k.eval("document.activeElement.getAttribute('role')"); got != "alert" {
@@ -250,8 +257,15 @@ func manageCalendars(k *keyboard, s *consoleServer) {
 	k.press("x")
 	k.activate("Make the calendar")
 	k.arrives("Error: New calendar")
-	k.reach("Id or name")
-	k.press(kb.End + kb.Backspace + "1")
+	k.until("document.activeElement.getAttribute('role') === 'alert'")
+	k.reach("Search this list")
+	k.press("CANAL" + kb.Enter) // which does not send the form
+	if got := k.eval(`[...document.querySelectorAll("#subject label")].filter(option => option.checkVisibility()).map(option => option.innerText.trim()).join()`); got != "location 2 Studio by the Canal" {
+		k.t.Errorf("%q finds %q", k.eval("document.activeElement.value"), got)
+	}
+	k.press(strings.Repeat(kb.Backspace, 5))
+	k.reach("agent 1 Miriam Albers")
+	k.press(" ")
 	k.reach("when somebody is booked")
 	k.press(kb.ArrowDown)
 	k.reach("Name")

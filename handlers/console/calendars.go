@@ -7,11 +7,13 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -90,20 +92,8 @@ const newCalendarTitle page.Text = "New calendar"
 // calendarForm is the form of a new calendar as submitted.
 type calendarForm struct{ page.Form }
 
-// terms returns the attributes shown in the form.
-func (f *calendarForm) terms() []keys.Attribute[keys.Key, keys.NewKey] {
-	subject := keys.CalendarSubjects[0]
-	for _, a := range keys.CalendarSubjects {
-		if f.Value("of") == string(a.Of) {
-			subject = a
-		}
-	}
-	subject.Name = "subject"
-	return append([]keys.Attribute[keys.Key, keys.NewKey]{subject}, keys.CalendarTerms...)
-}
-
 func (c *Console) showNewCalendar(v *visit) error {
-	return c.showCalendarForm(v, http.StatusOK, &calendarForm{page.NewForm(url.Values{"of": {string(domain.AgentResource)}, "details": {string(keys.Busy)}})})
+	return c.showCalendarForm(v, http.StatusOK, &calendarForm{page.NewForm(url.Values{"details": {string(keys.Busy)}})})
 }
 
 func (c *Console) redisplayNewCalendar(v *visit, status int, problem page.Text) error {
@@ -111,31 +101,37 @@ func (c *Console) redisplayNewCalendar(v *visit, status int, problem page.Text) 
 }
 
 func (c *Console) showCalendarForm(v *visit, status int, f *calendarForm) error {
-	c.show(v, status, page.Layout{Title: newCalendarTitle, Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
+	_, names, err := v.named()
+	if err != nil {
+		return err
+	}
+	c.show(v, status, page.Layout{Title: newCalendarTitle, Invalid: f.Invalid()}, f.view(csrfToken(v.session), names))
 	return nil
 }
 
-// noSubjects say that there is nothing for a calendar to be of.
-var noSubjects = map[domain.Resource]page.Text{
-	domain.AgentResource: "There is no agent with this id.", domain.ServiceResource: "There is no service with this id.", domain.LocationResource: "There is no location with this id.",
+// setSubject sets whose calendar it is, and its name if the form has none.
+func (f *calendarForm) setSubject(n *keys.NewKey, names slots.Labels) {
+	resource, id, _ := strings.Cut(f.Value("subject"), " ")
+	of := domain.Resource(resource)
+	number, err := keys.ParseID(id)
+	subject, exists := names[of][number]
+	if err != nil || !exists || !slices.Contains(calendarSubjects, of) {
+		f.Errors = append(f.Errors, page.FieldError{Field: "subject", Error: "Choose an agent or a location."})
+		return
+	}
+	n.Scope = keys.CalendarScope(of, number)
+	n.Name = cmp.Or(n.Name, keys.CutName(subject.Name, resource+" "+id))
 }
 
 func (c *Console) createCalendar(v *visit) error {
-	f := &calendarForm{page.Submitted(v.r, "")}
-	n := keys.NewKey{Kind: keys.Calendar}
-	parseForm(c, v, &f.Form, nil, f.terms(), &n)
-	if len(f.Errors) == 0 {
-		resource, id := keys.Key{Scope: n.Scope}.Subject()
-		name, err := c.calendarName(v, resource, id)
-		switch {
-		case domain.CodeOf(err) == domain.CodeNotFound:
-			f.Errors = append(f.Errors, page.FieldError{Field: "subject", Error: noSubjects[resource]})
-		case err != nil:
-			problem, status := c.explain(v, err)
-			return c.redisplayNewCalendar(v, status, problem)
-		}
-		n.Name, n.CreatedBy = cmp.Or(n.Name, name), v.creator()
+	_, names, err := v.named()
+	if err != nil {
+		return err
 	}
+	f := &calendarForm{page.Submitted(v.r, "")}
+	n := keys.NewKey{Kind: keys.Calendar, CreatedBy: v.creator()}
+	terms.Read(c.terms(v), &f.Form, nil, keys.CalendarTerms, &n)
+	f.setSubject(&n, names)
 	if len(f.Errors) > 0 {
 		return c.showCalendarForm(v, http.StatusUnprocessableEntity, f)
 	}
@@ -151,14 +147,4 @@ func (c *Console) createCalendar(v *visit) error {
 	c.log.InfoContext(v.ctx(), "console: calendar created", "key_id", key.ID)
 	c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Calendar %d was made", key.ID)}, calendarAddressView(key, c.addresses(v), secret))
 	return nil
-}
-
-// calendarName returns the name of an agent or a location in a form that a calendar's name may have.
-func (c *Console) calendarName(v *visit, resource domain.Resource, id int64) (string, error) {
-	site, err := v.site()
-	if err != nil {
-		return "", err
-	}
-	name, err := bookings.CalendarName(v.ctx(), site, resource, id)
-	return keys.CutName(name, string(resource)+" "+strconv.FormatInt(id, 10)), err
 }

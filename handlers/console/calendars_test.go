@@ -18,12 +18,13 @@ func TestCalendarsAreManagedOnTheConsole(t *testing.T) {
 	k.visitor().open("/console/calendars").leadsTo("/console/login")
 	v := k.login()
 	v.open("/console/calendars").says(http.StatusOK, "There are no calendars.")
-	v.fill("/console/calendars/new", url.Values{"subject": {"1,2"}, "details": {"all"}, "expires": {"2020-01-01"}}).
-		says(http.StatusUnprocessableEntity, "Write an id such as 3.", "Write busy, names or full.", "This day is in the past.", `value="1,2"`)
-	v.fill("/console/calendars/new", url.Values{"subject": {"999"}, "of": {"location"}}).says(http.StatusUnprocessableEntity, "There is no location with the ID 999; write ids or names of these: 1 ")
-	v.fill("/console/calendars/new", url.Values{"subject": {"nobody"}, "of": {"agent"}}).says(http.StatusUnprocessableEntity, `There is no agent "nobody"; write ids or names of these: 1 Miriam Albers, 2 Jörg Thiessen`)
+	v.fill("/console/calendars/new", url.Values{"details": {"all"}, "expires": {"2020-01-01"}, "name": {"kept"}}).
+		says(http.StatusUnprocessableEntity, "Choose an agent or a location.", "Write busy, names or full.", "This day is in the past.", `value="kept"`)
+	for _, none := range []string{"location 999", "agent x", "agent", "service 1", "1"} {
+		v.fill("/console/calendars/new", url.Values{"subject": {none}}).says(http.StatusUnprocessableEntity, "Choose an agent or a location.", "location 1 Practice by the Park")
+	}
 	form := v.open("/console/calendars/new").form("/console/calendars/new")
-	form.Set("subject", "miriam albers")
+	form.Set("subject", "agent 1")
 	form.Set("details", "names")
 	form.Set("name", "lobby <b>")
 	v.post("/console/calendars/new", merge(form, url.Values{"csrf": {"x"}})).says(http.StatusForbidden, `value="lobby <b>"`)

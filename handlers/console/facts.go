@@ -17,8 +17,8 @@ import (
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
-func (f *keyForm) facts() facts.Form {
-	form := facts.FormOf(&f.Form, f.attributes())
+func (f *keyForm) facts(names slots.Labels) facts.Form {
+	form := facts.FormOf(&f.Form, f.attributes(), names)
 	i := slices.IndexFunc(form.Fields, func(field facts.Field) bool { return field.Name == permissionsField })
 	field := &form.Fields[i]
 	field.Type, field.Presets, field.Verbs, field.Rows = permissionsField, keys.Presets, keys.PermissionVerbs, f.rows()

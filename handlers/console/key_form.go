@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
@@ -75,7 +75,7 @@ func submittedForm(r *http.Request, problem page.Text) *keyForm {
 // storedForm returns the form filled with a key as stored.
 func storedForm(key keys.Key) *keyForm {
 	return &keyForm{
-		Form: storedValues(key.ID, keys.NewTerms, key), MaskedSecret: keyRow{Key: key}.maskedSecret(),
+		Form: terms.Form(key.ID, keys.NewTerms, key), MaskedSecret: keyRow{Key: key}.maskedSecret(),
 		Permissions: key.Permissions, Preset: presetOf(key.Permissions),
 	}
 }
@@ -121,7 +121,8 @@ func samePermissions(a, b []string) bool {
 // showForm sends a page with a form and its errors.
 func (c *Console) showForm(v *visit, status int, title page.Phrase, f *keyForm) error {
 	f.DefaultPerMinute, f.DefaultPerHour = f.defaultLimits(v.Limits)
-	c.answer(v, status, page.Layout{Title: title, Invalid: f.Invalid()}, f.view(csrfToken(v.session)), f.facts())
+	names := c.labels(v, true)
+	c.answer(v, status, page.Layout{Title: title, Invalid: f.Invalid()}, f.view(csrfToken(v.session), names), f.facts(names))
 	return nil
 }
 
@@ -143,7 +144,8 @@ func (f *keyForm) defaultLimits(options ratelimit.Options) (perMinute, perHour p
 const newKeyTitle page.Text = "New key"
 
 func (c *Console) showNew(v *visit) error {
-	f := &keyForm{Form: page.NewForm(url.Values{"kind": {string(keys.Live)}}), Preset: keys.Presets[0].Name}
+	f := storedForm(keys.Key{Kind: keys.Live})
+	f.Preset = keys.Presets[0].Name
 	return c.showForm(v, http.StatusOK, newKeyTitle, f)
 }
 
@@ -154,7 +156,7 @@ func (c *Console) redisplayNew(v *visit, status int, problem page.Text) error {
 func (c *Console) create(v *visit) error {
 	f := submittedForm(v.r, "")
 	n := keys.NewKey{CreatedBy: v.creator()}
-	parseForm(c, v, &f.Form, nil, keys.NewTerms, &n)
+	terms.Read(c.terms(v), &f.Form, nil, keys.NewTerms, &n)
 	if len(f.Errors) > 0 {
 		return c.showForm(v, http.StatusUnprocessableEntity, newKeyTitle, f)
 	}
@@ -211,7 +213,7 @@ func (c *Console) update(v *visit) error {
 			return c.showForm(v, http.StatusConflict, editTitle(key), f)
 		}
 		var n keys.NewKey
-		changed := parseForm(c, v, &f.Form, &stored.Form, keys.Terms, &n)
+		changed := terms.Read(c.terms(v), &f.Form, &stored.Form, keys.Terms, &n)
 		if len(f.Errors) > 0 {
 			return c.showForm(v, http.StatusUnprocessableEntity, editTitle(key), f)
 		}

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -63,6 +65,21 @@ func (c *Console) labels(v *visit, needed bool) slots.Labels {
 		c.log.WarnContext(v.ctx(), "console: names not read", "error", err)
 	}
 	return labels
+}
+
+// terms returns what reads the forms of keys, webhooks and calendars.
+func (c *Console) terms(v *visit) terms.Reader {
+	return terms.Reader{Now: c.now(), Numbers: func(of domain.Resource, text string) (string, error) {
+		site, err := v.site()
+		if err == nil {
+			text, err = slots.Numbers(v.ctx(), site, of, text)
+		}
+		if _, unknown := errors.AsType[*slots.ChoiceError](err); err != nil && !unknown {
+			problem, _ := c.explain(v, err)
+			return "", errors.New(strings.TrimSuffix(string(problem), "."))
+		}
+		return text, err
+	}}
 }
 
 func limited(key keys.Key) bool { return !key.Scope.Unlimited() }

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -200,6 +201,8 @@ func (p page) form(action string) url.Values {
 				if !strings.Contains(tag, " checked") {
 					continue
 				}
+			case "search": // has no name
+				continue
 			}
 			values.Add(attribute(tag, "name"), attribute(tag, "value"))
 		}
@@ -253,12 +256,13 @@ func (p page) secret() string {
 func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the embedded engine does not know the views of limited keys
-	k := serve(t, fixtures.New(t, fixtures.Small(now)))
+	database := fixtures.New(t, fixtures.Small(now))
+	k := serve(t, database)
 	v := k.login()
 	v.open("/console/keys").says(http.StatusOK, "TestLifeOfAKey", "read everything, write everything, delete everything", "60 a minute", "never")
 	created := v.fill("/console/keys/new", url.Values{
 		"name": {"Kasse 1"}, "kind": {"test"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\r\n2001:db8::7"},
-		"expires": {"2027-01-31"}, "per_hour": {"70"}, "agents": {"4, 3"}, "locations": {"1"}, "mask_personal": {"1"},
+		"expires": {"2027-01-31"}, "per_hour": {"70"}, "agents": {"-", "", "3", "4"}, "locations": {"-", "1"}, "mask_personal": {"1"},
 	}).says(http.StatusOK, "Kasse 1", "only time")
 	secret := created.secret()
 	header := http.Header{"X-Api-Key": {secret}}
@@ -273,7 +277,7 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 	want := url.Values{
 		"name": {"Kasse 1"}, "preset": {"custom"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7"},
-		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"}, "agents": {"3,4"}, "services": {""}, "locations": {"1"}, "mask_personal": {"1"},
+		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"}, "agents": {"-", "3", "4"}, "services": {"-", ""}, "locations": {"-", "1"}, "mask_personal": {"1"},
 	}
 	if diff := cmp.Diff(want, form); diff != "" {
 		t.Errorf("the form of the key: %s", diff)
@@ -283,7 +287,7 @@ func TestLifeOfAKey(t *testing.T) {
 	v.open("/console/keys?done=changed&id=2").says(http.StatusOK, "Kasse 2", `role="status"`, "Key 2 was changed.")
 	k.get("/v1/customers", header).want(http.StatusUnauthorized)
 	v.fill("/console/keys/2", url.Values{
-		"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}, "agents": {""}, "services": {"Back school"}, "mask_personal": nil,
+		"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}, "agents": {"-", ""}, "services": {"-", "4"}, "mask_personal": nil,
 	}).leadsTo("/console/keys?done=changed&id=2")
 	k.get("/v1/customers", header).want(http.StatusOK)
 	five := int64(5)
@@ -301,6 +305,16 @@ func TestLifeOfAKey(t *testing.T) {
 	v.open("/console/keys").says(http.StatusOK, "read everything, write users")
 	if page := v.open("/console/keys/2").text; strings.Contains(page, `value="read_users"`) || strings.Contains(page, `name="permissions" value=""`) {
 		t.Errorf("boxes without a permission: %s", page)
+	}
+
+	// What the key is limited to stays so while it cannot be read, or once it does not exist any more.
+	database.Execute(t, "DELETE FROM wp_latepoint_services WHERE id = 4", "RENAME TABLE wp_latepoint_agents TO wp_other")
+	v.fill("/console/keys/2", url.Values{"name": {"Kasse 3"}}).leadsTo("/console/keys?done=changed&id=2")
+	v.open("/console/keys/2").says(http.StatusOK, "Write ids, separated by commas", `id="services" name="services" value="4"`)
+	database.Execute(t, "RENAME TABLE wp_other TO wp_latepoint_agents")
+	v.fill("/console/keys/2", url.Values{"name": {"Kasse 2"}}).leadsTo("/console/keys?done=changed&id=2")
+	if stored, _, err := k.keys.Find(t.Context(), 2); err != nil || !slices.Equal(stored.Scope.Services, []int64{4}) || stored.Name != "Kasse 2" {
+		t.Errorf("%+v, %v", stored, err)
 	}
 
 	v.open("/console/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be undone")
@@ -328,12 +342,12 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	v := k.login()
 	input := url.Values{
 		"name": {strings.Repeat("ä", 191)}, "kind": {"dead"}, "permissions": {"read_bookings", "fly"}, "networks": {"192.0.2.0/24\nexample.com"}, "expires": {"2020-01-31"},
-		"per_minute": {"0"}, "per_hour": {"many"}, "agents": {"0"}, "services": {"x"}, "locations": {"1,"},
+		"per_minute": {"0"}, "per_hour": {"many"}, "agents": {"-"}, "services": {"-", "1", "77"}, "locations": {"-", "99"},
 	}
 	wrong := map[string]string{
 		"name": "Write 1 to 190 characters without line breaks.", "permissions": `Permission "fly": write read,`, "networks": `"example.com" is not a network;`,
 		"expires": "This day is in the past.", "per_minute": "Write a number from 1 to 1000000000.", "per_hour": "Write a number from 1 to 1000000000.",
-		"agents": "Write ids such as 3,4, or any.", "services": `There is no service "x"; write ids or names of these: 1 `, "locations": "Write ids such as 3,4, or any.",
+		"agents": "Tick at least one, or all.", "services": `There is no service with the ID 77; write ids or names of these: 1 `, "locations": "There is no location with the ID 99; ",
 	}
 	check := func(p page, path string, want url.Values) {
 		t.Helper()
@@ -371,7 +385,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	// Once corrected, the same page is accepted.
 	form := merge(sent.form("/console/keys/new"), url.Values{
 		"name": {"right"}, "kind": {"live"}, "permissions": {"read"}, "networks": {""}, "expires": {""}, "per_minute": {""}, "per_hour": {""},
-		"agents": {""}, "services": {"any"}, "locations": {""},
+		"agents": {"-", ""}, "services": {"-", "", "1"}, "locations": {"any"},
 	})
 	v.post("/console/keys/new", form).says(http.StatusOK).secret()
 }

@@ -169,7 +169,7 @@ func TestExampleThroughTheSite(t *testing.T) {
 			if n := strings.Count(made.text, "curl -H"); n != lines {
 				t.Errorf("%d lines for curl", n)
 			}
-			calendar := k.login().fill("/console/calendars/new", url.Values{"subject": {"1"}}).
+			calendar := k.login().fill("/console/calendars/new", url.Values{"subject": {"agent 1"}}).
 				says(http.StatusOK, cmp.Or(test.want, local+test.basePath)+"/agents/1/calendar.ics?api_key=lp_calendar_")
 			if coded := strings.Contains(calendar.text, "as a QR code"); coded != (test.want != "") {
 				t.Errorf("a QR code: %v", coded)

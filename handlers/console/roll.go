@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 )
 
 // rollForm is the form that replaces a key with a new one.
@@ -25,7 +26,7 @@ func (c *Console) redisplayRoll(v *visit, status int, problem page.Text) error {
 func (c *Console) showRollForm(v *visit, status int, f rollForm) error {
 	return c.withKey(v, func(key keys.Key) error {
 		c.answer(v, status, page.Layout{Title: page.Textf("Roll key %d", key.ID), Invalid: f.Invalid()},
-			f.view(c.row(v, key), csrfToken(v.session)), facts.FormOf(&f.Form, keys.RollTerms))
+			f.view(c.row(v, key), csrfToken(v.session)), facts.FormOf(&f.Form, keys.RollTerms, nil))
 		return nil
 	})
 }
@@ -34,7 +35,7 @@ func (c *Console) roll(v *visit) error {
 	return c.withKey(v, func(key keys.Key) error {
 		f := rollForm{page.Submitted(v.r, "")}
 		var overlap time.Duration
-		parseForm(c, v, &f.Form, nil, keys.RollTerms, &overlap)
+		terms.Read(c.terms(v), &f.Form, nil, keys.RollTerms, &overlap)
 		if len(f.Errors) > 0 {
 			return c.showRollForm(v, http.StatusUnprocessableEntity, f)
 		}

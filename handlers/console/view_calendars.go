@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 
 	g "maragu.dev/gomponents"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 )
 
 func calendarsLink(text page.Text) g.Node { return h.A(h.Href(calendarsPath), text) }
@@ -43,14 +46,28 @@ func (r keyRow) calendarView() g.Node {
 	)
 }
 
+// calendarSubjects are what a calendar may be of.
+var calendarSubjects = []domain.Resource{domain.AgentResource, domain.LocationResource}
+
+// subjectChoices are the agents and the locations, each with the value that setSubject reads.
+func subjectChoices(names slots.Labels) []page.Choice {
+	var choices []page.Choice
+	for _, resource := range calendarSubjects {
+		for _, c := range terms.Choices(resource, names, "") {
+			choices = append(choices, page.Choice{Value: fmt.Sprint(resource, " ", c.ID), Text: page.Textf("%s %s", page.Text(resource), c.String())})
+		}
+	}
+	return choices
+}
+
 // view shows the form of a new calendar below its errors.
-func (f *calendarForm) view(csrf string) g.Node {
+func (f *calendarForm) view(csrf string, names slots.Labels) g.Node {
 	return g.Group{
 		f.Summary(),
 		h.Form(h.Method("post"), h.Action(calendarsPath+"/new"), h.AutoComplete("off"), g.Attr("novalidate"),
 			page.Hidden("csrf", csrf), f.Guard(),
-			f.Radios("of", "Bookings of", "", []page.Choice{{Value: string(domain.AgentResource), Text: page.Text("an agent")}, {Value: string(domain.LocationResource), Text: page.Text("a location")}}),
-			fields(&f.Form, f.terms()),
+			f.Radios("subject", "Bookings of", "", subjectChoices(names)),
+			terms.Fields(&f.Form, keys.CalendarTerms, names),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), page.Text("Make the calendar")), page.Button(calendarsPath, page.Text("Cancel"))),
 		),
 	}

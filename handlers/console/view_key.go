@@ -9,6 +9,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 )
 
 // keyPath returns the path of the page that changes a key.
@@ -50,7 +51,7 @@ func (f *rollForm) view(key keyRow, csrf string) g.Node {
 		h.P(key.useText()),
 		h.Form(h.Method("post"), h.Action(keyPath(key.ID)+"/roll"),
 			page.Hidden("csrf", csrf), f.Guard(),
-			fields(&f.Form, keys.RollTerms),
+			terms.Fields(&f.Form, keys.RollTerms, nil),
 			h.P(h.Class("actions"),
 				h.Button(h.Class("main"), page.Text("Create the new key")),
 				page.Button(keysPath, page.Text("Cancel")),

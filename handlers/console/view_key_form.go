@@ -8,26 +8,28 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 	"github.com/bookside/bookside/handlers/console/words"
 )
 
 // view shows the form below its errors.
-func (f *keyForm) view(csrf string) g.Node {
-	terms := f.attributes()
-	permissions := slices.IndexFunc(terms, func(a keys.Attribute[keys.Key, keys.NewKey]) bool { return a.Name == permissionsField })
-	limits := len(terms) - 2
+func (f *keyForm) view(csrf string, names slots.Labels) g.Node {
+	attributes := f.attributes()
+	permissions := slices.IndexFunc(attributes, func(a keys.Attribute[keys.Key, keys.NewKey]) bool { return a.Name == permissionsField })
+	limits := len(attributes) - 2
 	return g.Group{
 		f.Summary(),
 		f.description(),
 		h.Form(h.Method("post"), h.Action(f.path()), h.AutoComplete("off"), g.Attr("novalidate"),
 			page.Hidden("csrf", csrf),
 			f.Guard(),
-			fields(&f.Form, terms[:permissions]),
-			f.permissions(page.Text(terms[permissions].Label), page.Text(terms[permissions].Hint)),
-			fields(&f.Form, terms[permissions+1:limits]),
-			h.Div(h.Class("pair"), f.limit("per_minute", terms[limits], f.DefaultPerMinute), f.limit("per_hour", terms[limits+1], f.DefaultPerHour)),
+			terms.Fields(&f.Form, attributes[:permissions], names),
+			f.permissions(page.Text(attributes[permissions].Label), page.Text(attributes[permissions].Hint)),
+			terms.Fields(&f.Form, attributes[permissions+1:limits], names),
+			h.Div(h.Class("pair"), f.limit("per_minute", attributes[limits], f.DefaultPerMinute), f.limit("per_hour", attributes[limits+1], f.DefaultPerHour)),
 			f.actions(),
 		),
 	}

@@ -10,16 +10,17 @@ import (
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 	"github.com/bookside/bookside/handlers/console/words"
 )
 
 func webhooksLink(text page.Text) g.Node { return h.A(h.Href(webhooksPath), text) }
 
 // webhooksView shows all webhooks.
-func webhooksView(all []webhooks.Hook) g.Node {
+func webhooksView(all []webhooks.Hook, keyNames map[int64]string) g.Node {
 	list := h.P(page.Text("There are no webhooks."))
 	if len(all) > 0 {
-		list = page.Table([]page.Text{"Name", "URL", "Events", "Key", "Status"}, g.Map(all, webhookRow))
+		list = page.Table([]page.Text{"Name", "URL", "Events", "Key", "Status"}, g.Map(all, func(hook webhooks.Hook) g.Node { return webhookRow(hook, keyNames) }))
 	}
 	return g.Group{
 		page.ZoneHint(),
@@ -29,10 +30,10 @@ func webhooksView(all []webhooks.Hook) g.Node {
 	}
 }
 
-func webhookRow(hook webhooks.Hook) g.Node {
-	key := page.Phrase(page.Text("key\x04none"))
+func webhookRow(hook webhooks.Hook, keyNames map[int64]string) g.Node {
+	key := g.Node(page.Text("key\x04none"))
 	if hook.KeyID != 0 {
-		key = page.Name(strconv.FormatInt(hook.KeyID, 10))
+		key = keyLink(hook.KeyID, keyNames)
 	}
 	return h.Tr(h.Role("row"),
 		h.Th(h.Role("rowheader"), h.Scope("row"), h.A(h.Class("name"), h.Href(webhookPath(hook.ID)), g.Text(hook.Name)),
@@ -153,7 +154,7 @@ func tryView(t webhooks.Try) g.Node {
 }
 
 // view shows the form of a webhook below its errors.
-func (f *webhookForm) view(csrf string) g.Node {
+func (f *webhookForm) view(csrf string, names slots.Labels) g.Node {
 	action, back, press := webhooksPath+"/new", webhooksPath, page.Text("Add the webhook")
 	if f.ID != 0 {
 		back, press = webhookPath(f.ID), "Change the webhook"
@@ -163,7 +164,7 @@ func (f *webhookForm) view(csrf string) g.Node {
 		f.Summary(),
 		h.Form(h.Method("post"), h.Action(action), h.AutoComplete("off"), g.Attr("novalidate"),
 			page.Hidden("csrf", csrf), f.Guard(),
-			fields(&f.Form, webhooks.Terms),
+			terms.Fields(&f.Form, webhooks.Terms, names),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), press), page.Button(back, page.Text("Cancel"))),
 		),
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -91,8 +91,12 @@ func (c *Console) listWebhooks(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no webhooks
 		return err
 	}
+	keyNames, err := v.keyNames()
+	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
+		return err
+	}
 	limited := func(hook webhooks.Hook) bool { return !hook.Filter.Scope().Unlimited() }
-	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Webhooks")}, webhooksView(all), facts.WebhooksOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
+	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Webhooks")}, webhooksView(all, keyNames), facts.WebhooksOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
 	return nil
 }
 
@@ -179,7 +183,7 @@ func (f *webhookForm) title() page.Phrase {
 
 // storedWebhookForm returns the form filled with a webhook as stored.
 func storedWebhookForm(hook webhooks.Hook) *webhookForm {
-	return &webhookForm{storedValues(hook.ID, webhooks.Terms, hook)}
+	return &webhookForm{terms.Form(hook.ID, webhooks.Terms, hook)}
 }
 
 // submittedWebhookForm returns the form of a webhook, as submitted and as stored.
@@ -190,7 +194,7 @@ func submittedWebhookForm(r *http.Request, hook webhooks.Hook, problem page.Text
 }
 
 func (c *Console) showNewWebhook(v *visit) error {
-	return c.showWebhookForm(v, http.StatusOK, &webhookForm{page.NewForm(url.Values{"events": {"*"}})})
+	return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(webhooks.Hook{Filter: webhooks.Filter{Events: []string{"*"}}}))
 }
 
 func (c *Console) redisplayNewWebhook(v *visit, status int, problem page.Text) error {
@@ -216,14 +220,14 @@ func (c *Console) withWebhook(v *visit, serve func(webhooks.Hook) error) error {
 }
 
 func (c *Console) showWebhookForm(v *visit, status int, f *webhookForm) error {
-	c.show(v, status, page.Layout{Title: f.title(), Invalid: f.Invalid()}, f.view(csrfToken(v.session)))
+	c.show(v, status, page.Layout{Title: f.title(), Invalid: f.Invalid()}, f.view(csrfToken(v.session), c.labels(v, true)))
 	return nil
 }
 
 func (c *Console) createWebhook(v *visit) error {
 	f := &webhookForm{page.Submitted(v.r, "")}
 	n := webhooks.NewHook{Private: v.Platform.Webhooks.AllowPrivate}
-	parseForm(c, v, &f.Form, nil, webhooks.Terms, &n)
+	terms.Read(c.terms(v), &f.Form, nil, webhooks.Terms, &n)
 	if len(f.Errors) > 0 {
 		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 	}
@@ -257,7 +261,7 @@ func (c *Console) updateWebhook(v *visit) error {
 		}
 		private := v.Platform.Webhooks.AllowPrivate || hook.Private && f.Value("url") == hook.URL
 		n := webhooks.NewHook{URL: hook.URL, Name: hook.Name, Filter: hook.Filter, Record: hook.Record, Private: private}
-		parseForm(c, v, &f.Form, &storedWebhookForm(hook).Form, webhooks.Terms, &n)
+		terms.Read(c.terms(v), &f.Form, &storedWebhookForm(hook).Form, webhooks.Terms, &n)
 		if len(f.Errors) > 0 {
 			return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 		}

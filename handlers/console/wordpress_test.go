@@ -157,7 +157,7 @@ func TestWordPressManagesKeys(t *testing.T) {
 		types = append(types, field.Name+" "+field.Type)
 	}
 	want := []string{
-		"name text", "kind choices", "permissions permissions", "networks lines", "agents text", "services text", "locations text", "mask_personal box", "expires date",
+		"name text", "kind choices", "permissions permissions", "networks lines", "agents boxes", "services boxes", "locations boxes", "mask_personal box", "expires date",
 		"per_minute text", "per_hour text",
 	}
 	if diff := cmp.Diff(want, types); diff != "" {

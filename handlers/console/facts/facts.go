@@ -1,9 +1,10 @@
 // Package facts has the contents of the console's pages for WordPress, which shows them in its own style and in the site's
 // language. Instants are UTC, as 2026-11-22 09:30:00, and "" is none; days and times of day are those of the site. It imports the adapter's packages whose records it describes,
-// and the forms of handlers/console/page.
+// handlers/console/page and terms for the forms.
 package facts
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
@@ -14,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/console/terms"
 )
 
 // Message is a page that only has a text.
@@ -29,7 +31,7 @@ type Form struct {
 	Problem string  `json:"problem"` // of the form as a whole; "" for none
 }
 
-// Field is a field. Type is text, date, lines, box, choices or permissions.
+// Field is a field. Type is text, date, lines, box, boxes (any number of choices), choices (one of them) or permissions.
 type Field struct {
 	Name    string          `json:"name"`
 	Type    string          `json:"type"`
@@ -43,12 +45,14 @@ type Field struct {
 	Rows    []PermissionRow `json:"rows,omitempty"`    // of the table of permissions
 }
 
-// FormOf returns a form for attributes.
-func FormOf[S, N any](f *page.Form, attributes []keys.Attribute[S, N]) Form {
+// FormOf returns a form for attributes. Names are those of agents, services and locations; without them, people write ids.
+func FormOf[S, N any](f *page.Form, attributes []keys.Attribute[S, N], names slots.Labels) Form {
 	form := Form{Nonce: f.Nonce, Version: f.Version, Problem: string(f.Problem)}
 	for _, a := range attributes {
 		field := Field{Name: a.Name, Type: "text", Label: a.Label, Hint: a.Hint, Value: f.Value(a.Name), Error: string(f.ErrorFor(a.Name)), Choices: a.Choices}
 		switch {
+		case a.Of != "":
+			field.setBoxes(a.Of, names)
 		case len(a.Choices) > 0:
 			field.Type = "choices"
 		case a.Lines:
@@ -61,6 +65,18 @@ func FormOf[S, N any](f *page.Form, attributes []keys.Attribute[S, N]) Form {
 		form.Fields = append(form.Fields, field)
 	}
 	return form
+}
+
+// setBoxes offers agents, services or locations, or all of them.
+func (f *Field) setBoxes(of domain.Resource, names slots.Labels) {
+	if names == nil {
+		f.Value, f.Hint = terms.Ticked(f.Value), terms.WriteIDs
+		return
+	}
+	f.Type, f.Choices = "boxes", []keys.Choice{{Text: terms.All}}
+	for _, c := range terms.Choices(of, names, f.Value) {
+		f.Choices = append(f.Choices, keys.Choice{Value: strconv.FormatInt(c.ID, 10), Text: c.String()})
+	}
 }
 
 // Created is a new key, whose secret is shown once.

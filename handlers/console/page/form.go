@@ -2,9 +2,9 @@ package page
 
 import (
 	"crypto/rand"
-	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	g "maragu.dev/gomponents"
@@ -32,10 +32,14 @@ type FieldError struct {
 // NewForm returns a form for something new.
 func NewForm(values url.Values) Form { return Form{Values: values, Nonce: rand.Text()} }
 
-// Submitted returns a submitted form with its general problem; "" for none.
+// Submitted returns a submitted form with its general problem; "" for none. Values of the same name become a list, separated
+// by commas.
 func Submitted(r *http.Request, problem Text) Form {
-	f := NewForm(maps.Clone(r.PostForm))
+	f := NewForm(url.Values{})
 	f.Problem = problem
+	for name, values := range r.PostForm {
+		f.Values.Set(name, strings.Join(values, ","))
+	}
 	return f
 }
 
@@ -125,14 +129,45 @@ func (f *Form) Select(name string, label, hint Text, choices []Choice) g.Node {
 
 // Radios shows a field that has one of several values.
 func (f *Form) Radios(name string, label, hint Text, choices []Choice) g.Node {
-	problem := f.ErrorFor(name)
-	return h.FieldSet(h.ID(name), g.If(problem != "", h.Aria("describedby", name+"-error")),
+	return f.options("radio", name, label, hint, choices)
+}
+
+// Boxes shows a field that has any number of values, which Submitted separates by commas, after BoxesShown.
+func (f *Form) Boxes(name string, label, hint Text, choices []Choice) g.Node {
+	return f.options("checkbox", name, label, hint, choices, Hidden(name, BoxesShown))
+}
+
+// BoxesShown is sent before the values of boxes. Browsers send nothing else if no box is ticked.
+const BoxesShown = "-"
+
+// searched is how many choices people take in without a search.
+const searched = 6
+
+// options shows the choices of a field, with a search above many of them. The search appears where scripts run; it is
+// in no form, so that Enter does not send this one.
+func (f *Form) options(kind, name string, label, hint Text, choices []Choice, more ...g.Node) g.Node {
+	problem, class := f.ErrorFor(name), "choices"
+	long := len(choices) > searched
+	if long {
+		class += " long"
+	}
+	var chosen []string // nothing if the field was not sent; the choice "" if it is empty
+	if f.Values.Has(name) {
+		chosen = strings.Split(f.Value(name), ",")
+	}
+	described := name + "-hint"
+	if problem != "" {
+		described += " " + name + "-error"
+	}
+	return h.FieldSet(h.ID(name), h.Aria("describedby", described),
 		h.Legend(label),
 		Error(name, problem),
-		h.Div(h.Class("choices"), g.Map(choices, func(c Choice) g.Node {
-			return h.Label(h.Input(h.Type("radio"), h.Name(name), h.Value(c.Value), g.If(f.Value(name) == c.Value, h.Checked())), g.Text(" "), c.Text)
+		g.Group(more),
+		g.If(long, h.Input(h.Type("search"), g.Attr("hidden"), h.FormAttr(""), Label("Search this list"), Placeholder("Search this list"))),
+		h.Div(h.Class(class), g.Map(choices, func(c Choice) g.Node {
+			return h.Label(h.Input(h.Type(kind), h.Name(name), h.Value(c.Value), g.If(slices.Contains(chosen, c.Value), h.Checked())), g.Text(" "), c.Text)
 		})),
-		g.If(hint != "", h.P(h.Class("hint"), hint)),
+		h.P(h.Class("hint"), h.ID(name+"-hint"), hint),
 	)
 }
 

@@ -1,4 +1,4 @@
-// Copies a new key, and listens for shortcuts. Everything else works without it.
+// Copies a new key, searches long lists, and listens for shortcuts. Everything else works without it.
 "use strict";
 
 const secret = document.getElementById("secret");
@@ -34,6 +34,27 @@ if (button) {
       say(message.dataset.selected);
     }
   });
+}
+
+// The search above a long list hides what it does not find, except what is chosen. Ticking "all" clears the others, and they clear it.
+for (const fieldset of document.querySelectorAll("fieldset")) {
+  const options = [...fieldset.querySelectorAll(".choices label")];
+  const find = fieldset.querySelector("[type=search]");
+  const all = fieldset.querySelector("[type=checkbox][value='']");
+  if (find) {
+    find.hidden = false;
+    find.addEventListener("input", () => {
+      const sought = find.value.trim().toLowerCase();
+      options.forEach(option => { option.hidden = !option.control.checked && !option.textContent.toLowerCase().includes(sought); });
+    });
+  }
+  if (all) {
+    fieldset.addEventListener("change", ({ target }) => {
+      if (target.checked) {
+        options.map(option => option.control).filter(box => (box === all) !== (target === all)).forEach(box => { box.checked = false; });
+      }
+    });
+  }
 }
 
 // Shortcuts: / searches, g and the data-key of a link in the navigation leads there, ? lists them.

@@ -66,11 +66,11 @@ function typed_fields(): array
     $typed = [];
     foreach (array_keys($_POST) as $name) {
         if (preg_match('/^(?!bookside_)[a-z][a-z_]{0,30}$/D', (string) $name)) {
-            $typed[$name] = typed_text($name);
+            $typed[$name] = is_array($_POST[$name]) ? implode(',', array_map('sanitize_key', wp_unslash($_POST[$name]))) : typed_text($name);
         }
     }
-    $ticked = isset($_POST['permissions']) && is_array($_POST['permissions']) ? array_map('sanitize_key', wp_unslash($_POST['permissions'])) : [];
-    return ['permissions' => implode(',', $ticked), 'preset' => $ticked ? '' : ($typed['preset'] ?? '')] + $typed;
+    $ticked = $typed['permissions'] ?? '';
+    return ['permissions' => $ticked, 'preset' => $ticked === '' ? ($typed['preset'] ?? '') : ''] + $typed;
 }
 
 /**

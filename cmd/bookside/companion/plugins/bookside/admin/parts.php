@@ -81,6 +81,17 @@ function show_fields(array $form, bool $presets = false): void
                 echo '</fieldset>';
                 end_field($name, $hint);
                 break;
+            case 'boxes':
+                begin_fieldset($name, $label);
+                printf('<input type="hidden" name="%s[]" value="-"><div class="bookside-boxes">', esc_attr($name)); // sent even if no box is ticked
+                $ticked = explode(',', $value);
+                foreach ($field['choices'] as $i => $choice) {
+                    $text = $i === 0 ? said($choice['text']) : $choice['text']; // all, and names
+                    printf('<label><input type="checkbox" name="%s[]" value="%s"%s> %s</label>', esc_attr($name), esc_attr($choice['value']), checked(in_array($choice['value'], $ticked, true), true, false), esc_html($text));
+                }
+                echo '</div></fieldset>';
+                end_field($name, $hint);
+                break;
             case 'lines':
                 begin_field($name, $label);
                 printf(
