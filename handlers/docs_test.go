@@ -153,7 +153,7 @@ func TestDocsLook(t *testing.T) {
 						t.Errorf("on a phone, %s is wider than the screen: %q, %v", operation.OperationID, cut, err)
 					}
 				}
-				browser.Accessible(page, t, operation.OperationID)
+				browser.AccessibleWithin(page, t, block, operation.OperationID)
 				browser.Screenshot(page, t, "docs-"+operation.OperationID+"-"+scheme)
 				do(chromedp.EmulateViewport(1200, 1000), chromedp.Click(chromedp.CSS(block+" .opblock-summary-control")))
 			}

@@ -349,7 +349,7 @@ func TestEveryPageLooks(t *testing.T) {
 		}
 		shown := slices.Sorted(maps.Keys(titles))
 		if on == "light phone" {
-			shown = fixtures.Sample(shown, 2)
+			shown = fixtures.Sample(shown, 4)
 		}
 		for _, path := range shown {
 			title := titles[path]
