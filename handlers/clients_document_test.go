@@ -459,6 +459,15 @@ func TestClientsDocument(t *testing.T) {
 			for name, schema := range components["schemas"].(object) {
 				schema := maps.Clone(schema.(object))
 				inside(schema["anyOf"], name, old, t)
+				seen := map[string]bool{}
+				forms, _ := schema["anyOf"].([]any)
+				for _, form := range forms {
+					if text := fmt.Sprint(form); seen[text] {
+						t.Errorf("%s: %s twice, which oapi-codegen cannot name", name, text)
+					} else {
+						seen[text] = true
+					}
+				}
 				delete(schema, "anyOf") // which has a name here
 				inside(schema, name, old, t)
 			}
