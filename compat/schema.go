@@ -180,12 +180,12 @@ func (s *Schemas) ofMap(v reflect.Value) *Schema {
 
 // nullable allows null in addition to what a schema allows.
 func nullable(schema *Schema) *Schema {
+	if schema.Ref != "" || schema.Enum != nil {
+		return &Schema{AnyOf: []*Schema{schema, {Type: typeNull}}}
+	}
 	if word, ok := schema.Type.(string); ok {
 		schema.Type = []string{word, typeNull}
 		return schema
-	}
-	if schema.Ref != "" {
-		return &Schema{AnyOf: []*Schema{schema, {Type: typeNull}}}
 	}
 	null := func(one *Schema) bool { return one.Type == typeNull }
 	if len(schema.AnyOf) > 0 && !slices.ContainsFunc(schema.AnyOf, null) {

@@ -88,6 +88,8 @@ func (s *simplifier) simplify(record, name string, schema *compat.Schema) {
 		becomeText(schema)
 	case isFieldValue(schema):
 		s.becomeFieldValue(schema)
+	case isWordOrNull(schema):
+		*schema = compat.Schema{Description: schema.Description, Type: typeLike("string", schema), Enum: schema.AnyOf[0].Enum}
 	case schema.Const == true: // generators write a constant of this type as a text
 		schema.Const, schema.Not = nil, &compat.Schema{Const: false}
 	}
@@ -165,6 +167,11 @@ func isPrice(s *compat.Schema) bool {
 // isFieldValue reports whether a schema is of the value of a custom field.
 func isFieldValue(s *compat.Schema) bool {
 	return len(s.AnyOf) > 2 && mayBeNull(s.AnyOf[0]) && s.AnyOf[1].Type == "number"
+}
+
+// isWordOrNull reports whether a schema is of one of several words, or null.
+func isWordOrNull(s *compat.Schema) bool {
+	return len(s.AnyOf) == 2 && s.AnyOf[0].Enum != nil && mayBeNull(s)
 }
 
 // becomeInteger makes a schema that of an integer, or of null if it allows that.
