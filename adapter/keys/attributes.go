@@ -180,7 +180,7 @@ func ParseNetworks(text string) ([]netip.Prefix, error) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 	switch {
 	case len(words) == 0:
-		return nil, fmt.Errorf("write networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, or %s", AnyNetwork)
+		return nil, errors.New("write networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, or any")
 	case len(words) > maxNetworks:
 		return nil, fmt.Errorf("write %d networks at most", maxNetworks)
 	}
@@ -242,7 +242,7 @@ func ParseIDs(text string) (ids []int64, err error) {
 	for word := range strings.SplitSeq(text, ",") {
 		id, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
 		if err != nil || id < 1 || id > maxID {
-			return nil, fmt.Errorf("write ids such as 3,4, or %s", AnyID)
+			return nil, errors.New("write ids such as 3,4, or any")
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)

@@ -68,7 +68,7 @@ func (a Attribute[S, N]) CheckChoices(text string) error {
 		word = strings.TrimSpace(word)
 		id, err := strconv.ParseInt(word, 10, 64)
 		if word == "" || err == nil && (id < 1 || id > maxID) {
-			return errors.New("write ids such as 3,4, or " + AnyID)
+			return errors.New("write ids such as 3,4, or any")
 		}
 	}
 	return nil

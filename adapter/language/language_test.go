@@ -73,6 +73,26 @@ func TestDate(t *testing.T) {
 	}
 }
 
+// TestSentence: what was put together is found by the longest format that makes it, and its values by their own texts.
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	texts := language.Texts{
+		"%s of %s": "%2$s: %1$s", "Write 1 to %s characters.": "Schreiben Sie 1 bis %s Zeichen.", "\"%s\" is not a %s.": "\"%s\" ist kein %s.", "\"%s\" is not a %s; write one.": "Kein %2$s: %1$s.",
+		"network": "Netz", "The end of %s is %s": "Ende von %s: %s",
+	}
+	for sentence, want := range map[string]string{
+		"Write 1 to 190 characters.": "Schreiben Sie 1 bis 190 Zeichen.", `"x" is not a network.`: `"x" ist kein Netz.`, `"a; b" is not a network; write one.`: "Kein Netz: a; b.",
+		"Write 1 to characters.": "Write 1 to characters.", "one of two": "one of two", "The end of a is b is c": "Ende von a: b is c", "": "",
+	} {
+		if got := texts.Sentence(sentence); got != want {
+			t.Errorf("%q is %q, want %q", sentence, got, want)
+		}
+		if got := language.Texts(nil).Sentence(sentence); got != sentence {
+			t.Errorf("%q in English is %q", sentence, got)
+		}
+	}
+}
+
 // TestPlaces: the file that WordPress downloaded takes precedence over the plugin's own.
 func TestPlaces(t *testing.T) {
 	t.Parallel()

@@ -26,6 +26,7 @@ import (
 	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/webhooks"
+	pagetexts "github.com/bookside/bookside/handlers/console/page"
 )
 
 // consolePackage is a package of the console with its types.
@@ -214,6 +215,12 @@ func TestConsoleTexts(t *testing.T) {
 	}
 }
 
+// newErrors matches the messages of new errors.
+const newErrors = `(?:errors\.New|fmt\.Errorf)\("((?:[^"\\]|\\.)+)"`
+
+// asSentence makes a format of fmt, as source, one of the catalogue.
+var asSentence = strings.NewReplacer(`%q`, `"%s"`, `%d`, `%s`, `%v`, `%s`, `%w`, `%s`, `\"`, `"`)
+
 // textsShownByConsole returns what others write, and the console shows in the language of its reader.
 func textsShownByConsole(t *testing.T) (texts []string) {
 	t.Helper()
@@ -257,13 +264,19 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 		"adapter/availability/reason.go":    {`:\s+"([A-Z][^"]+\.)",`},
 		"adapter/slots/bookable_service.go": {`Missing\w+:\s+"([A-Z][^"]+\.)",`},
 		"adapter/slots/availability.go":     {`Invalid(?:Field)?\("\w+", "([A-Z][^"]+)"\)`},
-		"adapter/domain/errors.go":          {`Message: "([A-Z][^"]+)", Fields:`},
-		"adapter/timeoff/write.go":          {`(?:Reject|Invalid|Warn)\((?:"\w+", )?"([A-Z][^"]+)"\)`},
+		"adapter/domain/errors.go":          {`Message: "([A-Z][^"]+)", Fields:`, `CodeSlotUnavailable, Message: "([^"]+)"`},
+		"adapter/timeoff/write.go":          {`(?:Reject|Invalid|Warn)\((?:"\w+", )?(?:fmt\.Sprintf\()?"([A-Z][^"]+)"[,)]`},
 		"adapter/bookings/update_plan.go":   {`(?:Reject|Invalid)\((?:"\w+", )?"([A-Z][^"]+)"\)`},
 		"adapter/bookings/reasons.go":       {`Warn\("([A-Z][^"]+)"\)`},
-		"adapter/webhooks/hook.go":          {`errors\.New\("([^"]+)"\)`},
+		"adapter/webhooks/hook.go":          {newErrors},
+		"adapter/webhooks/events.go":        {newErrors},
+		"adapter/keys/attributes.go":        {newErrors},
+		"adapter/keys/terms.go":             {newErrors},
+		"handlers/console/keys.go":          {newErrors},
+		"handlers/console/terms/terms.go":   {newErrors},
+		"compat/values.go":                  {`^\t\w+ += "([A-Z][^"]+)"`},
 		"adapter/webhooks/work_store.go":    {`\breason = "([^"]+)"`},
-		"adapter/keys/calendars.go":         {`errors\.New\("([^"]+)"\)`},
+		"adapter/keys/calendars.go":         {newErrors},
 		"adapter/diagnose/findings.go":      {`Say\("((?:[^"\\]|\\.)+)"`, `(?:Minor\)?|Broken\)|Good|incomplete\)|Level\(\)), "([A-Za-z ]+)", `},
 		"adapter/diagnose/rating.go":        {`Say\("((?:[^"\\]|\\.)+)"`, `const name = "([^"]+)"`},
 		"adapter/diagnose/diagnose.go":      {`Say\("((?:[^"\\]|\\.)+)"`},
@@ -271,14 +284,14 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 		"adapter/diagnose/privileges.go":    {`Say\("((?:[^"\\]|\\.)+)"`},
 	} {
 		for _, pattern := range patterns {
-			found := regexp.MustCompile(pattern).FindAllStringSubmatch(string(readFile(t, "../../"+file)), -1)
+			found := regexp.MustCompile(`(?m)`+pattern).FindAllStringSubmatch(string(readFile(t, "../../"+file)), -1)
 			if len(found) == 0 {
 				t.Errorf("%s has no %s", file, pattern)
 			}
 			for _, text := range found {
 				switch {
-				case strings.HasPrefix(text[0], "errors"), strings.HasPrefix(text[0], "Message:"), strings.Contains(text[0], `Reject(`), strings.Contains(text[0], "Invalid"), strings.Contains(text[0], "Warn("):
-					add(domain.Capitalize(text[1]) + ".") // as a sentence
+				case pattern == newErrors, file == "compat/values.go", strings.Contains(text[0], "Message:"), strings.Contains(text[0], `Reject(`), strings.Contains(text[0], "Invalid"), strings.Contains(text[0], "Warn("):
+					add(pagetexts.Sentence(asSentence.Replace(domain.Capitalize(text[1]))))
 				case readable(text[1]):
 					add(text[1])
 				}

@@ -74,7 +74,9 @@ func (c *Console) terms(v *visit) terms.Reader {
 		if err == nil {
 			text, err = slots.Numbers(v.ctx(), site, of, text)
 		}
-		if _, unknown := errors.AsType[*slots.ChoiceError](err); err != nil && !unknown {
+		if _, unknown := errors.AsType[*slots.ChoiceError](err); unknown && !v.wordpress { // where names can be typed
+			return "", errors.New("one of these does not exist any more")
+		} else if err != nil && !unknown {
 			problem, _ := c.explain(v, err)
 			return "", errors.New(strings.TrimSuffix(string(problem), "."))
 		}

@@ -347,7 +347,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	wrong := map[string]string{
 		"name": "Write 1 to 190 characters without line breaks.", "permissions": `Permission "fly": write read,`, "networks": `"example.com" is not a network;`,
 		"expires": "This day is in the past.", "per_minute": "Write a number from 1 to 1000000000.", "per_hour": "Write a number from 1 to 1000000000.",
-		"agents": "Tick at least one, or all.", "services": `There is no service with the ID 77; write ids or names of these: 1 `, "locations": "There is no location with the ID 99; ",
+		"agents": "Tick at least one, or all.", "services": "One of these does not exist any more.", "locations": "One of these does not exist any more.",
 	}
 	check := func(p page, path string, want url.Values) {
 		t.Helper()
@@ -370,7 +370,9 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	accepted.Del("kind")
 	sent := v.fill("/console/keys/new", input)
 	check(sent, "/console/keys/new", accepted)
-	sent.says(http.StatusUnprocessableEntity, `id="kind-error">Write live or test.`)
+	sent.says(http.StatusUnprocessableEntity, `id="kind-error">Write live or test.`, "> 77 (deleted)<")
+	german := v.ask(http.MethodPost, "/console/keys/new", http.Header{"Accept-Language": {"de"}, "Content-Type": {"application/x-www-form-urlencoded"}}, merge(v.open("/console/keys/new").form("/console/keys/new"), input))
+	german.says(http.StatusUnprocessableEntity, "Schreiben Sie 1 bis 190 Zeichen", `"example.com" ist kein Netz`, "Kreuzen Sie mindestens eines an").wantGerman("errors")
 	v.fill("/console/keys/new", url.Values{"preset": {"custom"}}).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
 	before, err := k.keys.List(t.Context())
 	if err != nil {

@@ -116,6 +116,9 @@ func (c *Console) createTimeOff(v *visit) error {
 		return err
 	case answer.Refused():
 		answer.Refuse(&f.Form, timeOffFields...)
+		if answer.Error.Code == domain.CodeTimeOffExists { // its message has an id, which no page shows
+			f.Problem = "This time off is entered already: look for it in the list."
+		}
 		return c.showTimeOffForm(v, answer.Status, f)
 	case confirmed:
 		c.log.InfoContext(v.ctx(), "console: time off entered", "person", v.person)
@@ -232,7 +235,7 @@ func (c *Console) deleteTimeOff(v *visit) error {
 	case answer.Stale():
 		return c.redisplayDeleteTimeOff(v, answer.Status, "Somebody has changed this time off in the meantime. Nothing was deleted: look at it again.")
 	case answer.Refused():
-		return c.redisplayDeleteTimeOff(v, answer.Status, page.Text(api.Sentence(answer.Error.Message)))
+		return c.redisplayDeleteTimeOff(v, answer.Status, page.Text(page.Sentence(answer.Error.Message)))
 	}
 	c.log.InfoContext(v.ctx(), "console: time off ended", "time_off_id", id, "person", v.person)
 	http.Redirect(v.w, v.r, timeOffPath+"?done=ended", http.StatusSeeOther)

@@ -4,7 +4,6 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/handlers/console/api"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -73,7 +72,7 @@ func warningFact(warnings []string) page.Fact {
 	if len(warnings) == 0 {
 		return page.Fact{}
 	}
-	return page.Fact{Name: "Warning", Content: g.Map(warnings, func(text string) g.Node { return h.P(page.Text(api.Sentence(text))) })}
+	return page.Fact{Name: "Warning", Content: g.Map(warnings, func(text string) g.Node { return h.P(page.Text(page.Sentence(text))) })}
 }
 
 // outcome compares the booking with what it would be.

@@ -14,7 +14,6 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/webhooks"
-	"github.com/bookside/bookside/handlers/console/api"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -147,7 +146,7 @@ func (p *requestPage) view() g.Node {
 		g.If(e.Refused > 0, h.P(h.Class("hint"), page.Text("This is the first of the requests without a valid key that got this status in its minute; the others are only counted."))),
 		h.Div(h.Class("facts"), page.Facts("Request", facts)),
 		g.If(len(refused) > 0, g.Group{h.H2(page.Text("What was refused")), page.Table([]page.Text{"Field", "Why"}, g.Map(refused, func(name string) g.Node {
-			return page.Row(h.Span(h.Class("name"), g.Text(name)), page.Cell("Why", page.Text(api.Sentence(e.Fields[name]))))
+			return page.Row(h.Span(h.Class("name"), g.Text(name)), page.Cell("Why", page.Text(page.Sentence(e.Fields[name]))))
 		}))}),
 		g.If(len(p.changes) > 0, g.Group{h.H2(page.Text("What it changed")), page.Table([]page.Text{"What changed", "Number", "Details"}, g.Map(p.changes, p.changeRow))}),
 		g.If(len(p.deliveries) > 0, g.Group{h.H2(page.Text("What webhooks sent about it")), page.Table([]page.Text{"Webhook", "Event", "State"}, g.Map(p.deliveries, p.deliveryRow))}),

@@ -140,7 +140,7 @@ func (a *Answer) Problems() map[string]string {
 func (a *Answer) Refuse(f *page.Form, fields ...string) {
 	problems := a.Problems()
 	if len(problems) == 0 {
-		f.Problem = page.Text(Sentence(a.Error.Message))
+		f.Problem = page.Text(page.Sentence(a.Error.Message))
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
@@ -148,22 +148,19 @@ func (a *Answer) Refuse(f *page.Form, fields ...string) {
 		if !slices.Contains(fields, name) {
 			field = ""
 		}
-		f.AddError(field, strings.TrimSuffix(problems[name], "."))
+		f.AddError(field, problems[name])
 	}
 }
 
 // Sentences say why the API refused a request: its message, and what is wrong with each parameter.
 func (a *Answer) Sentences() []page.Text {
-	sentences := []page.Text{page.Text(Sentence(a.Error.Message))}
+	sentences := []page.Text{page.Text(page.Sentence(a.Error.Message))}
 	problems := a.Problems()
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
-		sentences = append(sentences, page.Text(Sentence(problems[name])))
+		sentences = append(sentences, page.Text(page.Sentence(problems[name])))
 	}
 	return sentences
 }
-
-// Sentence ends a text of the API with a full stop.
-func Sentence(text string) string { return strings.TrimSuffix(text, ".") + "." }
 
 // PublicAddress returns the address of the API below that of a site; "" if web servers do not forward the
 // base path, or if the address cannot be quoted in a shell command.

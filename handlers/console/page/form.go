@@ -50,7 +50,15 @@ func (f *Form) Value(name string) string {
 
 // AddError adds the error of a field.
 func (f *Form) AddError(name, problem string) {
-	f.Errors = append(f.Errors, FieldError{name, Text(domain.Capitalize(problem) + ".")})
+	f.Errors = append(f.Errors, FieldError{name, Text(Sentence(domain.Capitalize(problem)))})
+}
+
+// Sentence ends a text with a full stop, unless it is a sentence.
+func Sentence(text string) string {
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return strings.TrimSuffix(text, ".") + "."
 }
 
 // ErrorFor returns the error of a field, or "".

@@ -54,12 +54,16 @@ func render(w io.Writer, p Phrase) error {
 }
 
 // Text is a text in English, which readers see in their language. Constants of this type are the texts of the
-// console in the catalogue; others, such as a status, are translated if the catalogue has them.
+// console in the catalogue; others, such as a status or an error with values in it, are translated if the catalogue has them, or
+// their format.
 type Text string
 
 // For implements Phrase. What is before \x04 tells texts apart that are equal in English only.
 func (t Text) For(r Reader) string {
 	translated := r.Texts.Of(string(t))
+	if translated == string(t) {
+		translated = r.Texts.Sentence(translated)
+	}
 	if _, text, found := strings.Cut(translated, "\x04"); found {
 		return text
 	}

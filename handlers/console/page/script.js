@@ -43,9 +43,9 @@ for (const fieldset of document.querySelectorAll("fieldset")) {
   const all = fieldset.querySelector("[type=checkbox][value='']");
   if (find) {
     find.hidden = false;
+    const plain = text => text.trim().toLowerCase().normalize("NFD").replace(/\p{M}/gu, ""); // "jorg" finds Jörg
     find.addEventListener("input", () => {
-      const sought = find.value.trim().toLowerCase();
-      options.forEach(option => { option.hidden = !option.control.checked && !option.textContent.toLowerCase().includes(sought); });
+      options.forEach(option => { option.hidden = !option.control.checked && !plain(option.textContent).includes(plain(find.value)); });
     });
   }
   if (all) {

@@ -102,7 +102,11 @@ func Fields[S, N any](f *page.Form, attributes []keys.Attribute[S, N], names slo
 		case a.Of != "" && names != nil:
 			choices := []page.Choice{{Text: page.Text(All)}}
 			for _, c := range Choices(a.Of, names, f.Value(a.Name)) {
-				choices = append(choices, page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: page.Name(c.String())})
+				text := page.Phrase(page.Name(c.String()))
+				if _, exists := names[a.Of][c.ID]; !exists {
+					text = page.Textf("%s (deleted)", c.ID)
+				}
+				choices = append(choices, page.Choice{Value: strconv.FormatInt(c.ID, 10), Text: text})
 			}
 			shown[i] = f.Boxes(a.Name, label, hint, choices)
 		case a.Of != "":

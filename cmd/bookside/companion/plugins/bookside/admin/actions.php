@@ -90,7 +90,7 @@ function accepted(FormOutcome $outcome, $answer): bool
     }
     foreach ($answer['fields'] ?? [] as $field) {
         if ($field['error'] !== '') {
-            $outcome->errors->add($field['name'], said($field['error']));
+            $outcome->errors->add($field['name'], said_with_values($field['error']));
         }
     }
     return !$outcome->form;

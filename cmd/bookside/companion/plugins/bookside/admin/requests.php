@@ -156,7 +156,7 @@ function show_request(int $id): void
     }
     $rows = [];
     foreach ($request['fields'] ?? [] as $field => $why) {
-        $rows[] = ['field' => '<strong>' . esc_html((string) $field) . '</strong>', 'why' => esc_html(said(rtrim($why, '.') . '.'))];
+        $rows[] = ['field' => '<strong>' . esc_html((string) $field) . '</strong>', 'why' => esc_html(said_with_values(rtrim($why, '.') . '.'))];
     }
     if ($rows) {
         echo '<h2>' . esc_html__('What was refused', 'bookside') . '</h2>';

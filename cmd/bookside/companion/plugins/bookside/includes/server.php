@@ -101,3 +101,20 @@ function said(string $text): string
 {
     return $text === '' ? '' : translate($text, 'bookside'); // phpcs:ignore -- the server has the text
 }
+
+/**
+ * Returns a sentence that the server put together, such as an error, in the language of the site: by the longest text in
+ * which something in the place of each %s makes it, as on the console.
+ */
+function said_with_values(string $sentence): string
+{
+    [$best, $values] = ['', []];
+    foreach (said($sentence) === $sentence ? get_translations_for_domain('bookside')->entries : [] as $entry) {
+        $format = (string) $entry->singular;
+        $pattern = '/^' . str_replace('%s', '(.+?)', preg_quote($format, '/')) . '$/Dsu';
+        if (strlen($format) > max(12, strlen($best)) && strpos($format, '%s') !== false && preg_match($pattern, $sentence, $found)) {
+            [$best, $values] = [$format, array_map(__NAMESPACE__ . '\\said', array_slice($found, 1))];
+        }
+    }
+    return $best === '' ? said($sentence) : vsprintf(said($best), $values);
+}
