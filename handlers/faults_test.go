@@ -92,6 +92,7 @@ func TestDatabaseFaults(t *testing.T) {
 		"table to be copied":    {wpdb.ErrCopies, server(1845), ours},
 		"key too long":          {wpdb.ErrKeyTooLong, server(1071), ours},
 		"too many edits":        {wpdb.ErrTooManyEdits, server(1799), ours},
+		"not supported":         {wpdb.ErrUnsupported, server(1235), ours},
 		"syntax":                {nil, server(1064), ours},
 		"unknown number":        {nil, server(9999), ours},
 		"bad value":             {nil, driver.ErrSkip, ours},

@@ -32,6 +32,7 @@ var (
 	ErrCopies       = errors.New("only possible by copying the table")     // a change of a table that was to happen in place
 	ErrKeyTooLong   = errors.New("columns are too long for an index")      //
 	ErrTooManyEdits = errors.New("too many rows changed meanwhile")        // to add an index while others write
+	ErrUnsupported  = errors.New("the database cannot run this statement") // as the demo's own for some of limited keys
 	ErrNoIndex      = errors.New("no such index")                          // to drop, of a table that is there
 	// ErrSilent accompanies the error of a connection that the server accepted, but on which it did not
 	// answer in time.
@@ -70,6 +71,7 @@ var numbers = map[uint16]error{
 	1845: ErrCopies, 1846: ErrCopies,
 	1071: ErrKeyTooLong, 1709: ErrKeyTooLong,
 	1799: ErrTooManyEdits,
+	1235: ErrUnsupported,
 	1180: ErrLinkLost, // an engine failed at COMMIT
 }
 

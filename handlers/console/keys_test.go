@@ -255,7 +255,7 @@ func (p page) secret() string {
 // TestLifeOfAKey creates, changes and revokes a key, and checks that the API follows each time.
 func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine does not know the views of limited keys
+	fixtures.RequireServer(t) // the embedded engine cannot list the customers of limited keys
 	database := fixtures.New(t, fixtures.Small(now))
 	k := serve(t, database)
 	v := k.login()
