@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/facts"
@@ -35,13 +37,18 @@ func (c *Console) listChanges(v *visit) error {
 	if err != nil {
 		return err
 	}
-	labels := c.labels(v, slices.ContainsFunc(entries, ofBooking))
+	labels := c.labels(v, len(entries) > 0)
 	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Journal")}, changesView(only, entries, names, labels), facts.ChangesOf(entries, names))
 	return nil
 }
 
 // ofBooking reports whether an entry says where a booking is.
 func ofBooking(e journal.Entry) bool { return e.Booking != nil }
+
+// changedChoice returns the agent, service or location that an entry is of, if it still exists.
+func changedChoice(e journal.Entry, labels slots.Labels) slots.Choice {
+	return labels[domain.Resource(strings.TrimSuffix(string(e.Resource), "s"))][e.ID]
+}
 
 func changesView(only []journal.Resource, entries []journal.Entry, names map[int64]string, labels slots.Labels) g.Node {
 	filters := []page.Link{{Text: "all", Path: journalPath, Here: len(only) == 0}}
@@ -73,7 +80,7 @@ func changeRow(e journal.Entry, names map[int64]string, labels slots.Labels) g.N
 	return page.Row(
 		g.Group{h.Span(h.Class("name"), name), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
 		page.Cell("Who", originView(e, names), g.If(e.RequestID != "", g.Group{g.Text(", "), h.A(h.Href(requestsOf("request", e.RequestID)), page.Text("request"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of change %d", e.Number)}))})),
-		page.Cell("Details", words.Change(e.Booking, labels)),
+		page.Cell("Details", words.Change(e.Booking, labels), page.Name(changedChoice(e, labels).Name)),
 		page.Cell("Time", page.Time(e.At)),
 	)
 }

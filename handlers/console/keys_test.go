@@ -307,6 +307,10 @@ func TestLifeOfAKey(t *testing.T) {
 		t.Errorf("boxes without a permission: %s", page)
 	}
 
+	cutOff := merge(v.open("/console/keys/2").form("/console/keys/2"), url.Values{"name": {"Kasse 3"}})
+	cutOff.Del("services")
+	v.post("/console/keys/2", cutOff).leadsTo("/console/keys?done=changed&id=2")
+
 	// What the key is limited to stays so while it cannot be read, or once it does not exist any more.
 	database.Execute(t, "DELETE FROM wp_latepoint_services WHERE id = 4", "RENAME TABLE wp_latepoint_agents TO wp_other")
 	v.fill("/console/keys/2", url.Values{"name": {"Kasse 3"}}).leadsTo("/console/keys?done=changed&id=2")

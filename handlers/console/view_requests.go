@@ -71,7 +71,11 @@ func (l requestList) form() g.Node {
 		keys = append(keys, page.Choice{Value: strconv.FormatInt(id, 10), Text: page.Name(l.Keys[id])})
 	}
 	for _, route := range l.Routes {
-		routes = append(routes, page.Choice{Value: route, Text: page.Name(route)})
+		text := page.Phrase(page.Name(route))
+		if method, none := strings.CutSuffix(route, " "+requestlog.NoRoute); none {
+			text = page.Textf("%s, no route", method)
+		}
+		routes = append(routes, page.Choice{Value: route, Text: text})
 	}
 	return g.Group{
 		h.Form(h.Class("conditions"), h.Role("search"), h.Action(requestsPath),

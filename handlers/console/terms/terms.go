@@ -52,7 +52,8 @@ func Read[S, N any](r Reader, f, stored *page.Form, attributes []keys.Attribute[
 			text = Ticked(sent)
 		}
 		none := a.Of != "" && sent == page.BoxesShown // a key must not get all agents because it loses its last one
-		if stored != nil && text == stored.Value(a.Name) && !none {
+		unsent := a.Of != "" && !f.Values.Has(a.Name) // as if cut off: boxes send something even if none is ticked
+		if stored != nil && (text == stored.Value(a.Name) && !none || unsent) {
 			continue
 		}
 		changed = append(changed, a.Name)
