@@ -45,6 +45,10 @@ func wantServed(t *testing.T, database string) {
 			t.Errorf("%s: status %d, %d bookings", key, status, len(list.Data))
 		}
 	}
+	var found struct{ Data []struct{ Email string } }
+	if ask(t, http.MethodGet, d.api+"/customers?search=grace+hopper", d.key, "", &found); len(found.Data) != 1 || found.Data[0].Email != "grace@example.com" {
+		t.Errorf("a full name in lower case finds %+v", found.Data)
+	}
 	for _, booking := range list.Data {
 		if booking.Code == "B1" && booking.Start != "2027-02-03" {
 			t.Errorf("B1 is on %s", booking.Start)
