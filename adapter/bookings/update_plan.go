@@ -89,7 +89,7 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 	if patch.Status != nil {
 		plan.status = *patch.Status
 		if from := before.Booking.Status; patch.Declines && from != records.StatusPending && from != plan.status {
-			p.Reject("status", "Only a pending booking can be declined; this one has the status "+from)
+			p.Reject("status", fmt.Sprintf("Only a pending booking can be declined; this one has the status %s", from))
 		}
 		checkTransition(&p, before.Booking.Status, plan.status)
 	}
@@ -141,9 +141,9 @@ func checkTransition(p *domain.Validation, from, to string) {
 	switch {
 	case from == to, p.Has("status"), records.TransitionAllowed(from, to):
 	case records.BookingTransitions[from] == nil:
-		p.Reject("status", "Bookings with the status "+from+" cannot change to another status")
+		p.Reject("status", fmt.Sprintf("Bookings with the status %s cannot change to another status", from))
 	default:
-		p.Reject("status", "Cannot change from "+from+" to "+to)
+		p.Reject("status", fmt.Sprintf("Cannot change from %s to %s", from, to))
 	}
 }
 

@@ -248,6 +248,9 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 	for _, resource := range journal.Resources {
 		add(string(resource))
 	}
+	for _, resource := range []domain.Resource{domain.BookingResource, domain.CustomerResource, domain.AgentResource, domain.ServiceResource, domain.LocationResource, domain.TimeOffResource} {
+		add(domain.Capitalize(string(resource)) + " not found.")
+	}
 	add(string(journal.Created), string(journal.Updated), string(journal.Deleted), string(domain.AgentResource), string(domain.LocationResource))
 	for _, status := range []string{
 		records.StatusPending, records.StatusApproved, records.StatusCancelled, records.StatusCompleted, "no_show", "payment_pending", "open", records.PaymentSucceeded, records.PaymentProcessing, "failed",
@@ -266,7 +269,7 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 		"adapter/slots/availability.go":     {`Invalid(?:Field)?\("\w+", "([A-Z][^"]+)"\)`},
 		"adapter/domain/errors.go":          {`Message: "([A-Z][^"]+)", Fields:`, `CodeSlotUnavailable, Message: "([^"]+)"`},
 		"adapter/timeoff/write.go":          {`(?:Reject|Invalid|Warn)\((?:"\w+", )?(?:fmt\.Sprintf\()?"([A-Z][^"]+)"[,)]`},
-		"adapter/bookings/update_plan.go":   {`(?:Reject|Invalid)\((?:"\w+", )?"([A-Z][^"]+)"\)`},
+		"adapter/bookings/update_plan.go":   {`(?:Reject|Invalid)\((?:"\w+", )?(?:fmt\.Sprintf\()?"([A-Z][^"]+)"[,)]`},
 		"adapter/bookings/reasons.go":       {`Warn\("([A-Z][^"]+)"\)`},
 		"adapter/webhooks/hook.go":          {newErrors},
 		"adapter/webhooks/events.go":        {newErrors},
