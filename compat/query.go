@@ -2,6 +2,7 @@ package compat
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,19 +79,9 @@ func (q *Query) AsksForDryRun() bool { return q.lists[dryRun] || wantsDryRun(q.s
 
 // Others returns the names of unknown parameters, in alphabetical order.
 func (q *Query) Others(known func(name string) bool) []string {
-	var others []string
-	for name := range q.sent {
-		if !known(name) {
-			others = append(others, name)
-		}
-	}
-	for name := range q.lists {
-		if _, single := q.sent[name]; !single && !known(name) {
-			others = append(others, name)
-		}
-	}
-	slices.Sort(others)
-	return others
+	names := slices.AppendSeq(slices.Collect(maps.Keys(q.sent)), maps.Keys(q.lists))
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), known)
 }
 
 // Readable returns a *BodyError for a query with more variables or levels than PHP reads.

@@ -176,7 +176,7 @@ func (a *api) serve(p endpoint) echo.HandlerFunc {
 }
 
 func (a *api) endpoint(r *route) endpoint {
-	redactor, includes, read, reading, allowsDryRun := r.redactor(), r.includes(), readOf(r), r.readPermission(), r.allowsDryRun()
+	redactor, includes, read, reading, allowsDryRun, known := r.redactor(), r.includes(), readOf(r), r.readPermission(), r.allowsDryRun(), a.parameterNames(r)
 	return endpoint{r, func(c echo.Context, query *compat.Query) error {
 		principal, _ := principalOf(c)
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
@@ -200,7 +200,7 @@ func (a *api) endpoint(r *route) endpoint {
 			return err
 		}
 		defer release()
-		request.echo, request.rawBody, request.allowsDryRun = c, body, allowsDryRun
+		request.echo, request.rawBody, request.allowsDryRun, request.known = c, body, allowsDryRun, known
 		c.Set(bodyEntry, body)
 		response, err := request.run()
 		if err != nil {

@@ -40,5 +40,10 @@ func (r *request) body() (*compat.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	return document.Body()
+	body, err := document.Body()
+	if err == nil && r.route.operation.strictBody {
+		unknown := body.Others(func(name string) bool { return r.known.include(name, false) })
+		body.Refuse(r.known.mistakes("field", middleware.Legible(unknown)))
+	}
+	return body, err
 }

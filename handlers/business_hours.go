@@ -50,6 +50,7 @@ var updateBusinessHours = operation{
 	description: "Changes the hours of the weekdays that are named, and of no others: the general hours of the site, or those of an agent, a service, a location or a combination of them. " +
 		"Bookings outside of the new hours stay. With dry_run, nothing is written.",
 	body:          compat.WeeklyHoursFields,
+	strictBody:    true,
 	answers:       []response{ok(compat.BothMessage[compat.WeeklyHours]{Success: true, Status: "success"})}, // with either message
 	exampleErrors: []error{domain.OutsideScope(), domain.ValidationFailed(map[string]string{"hours": "The general hours cannot be removed: an empty list closes a day"})},
 	errors:        failures.Form{Failure: "Failed to change the weekly hours"},

@@ -109,21 +109,22 @@ func TestRefusedHours(t *testing.T) {
 		status         int
 		field, message string
 	}{
-		`{"agent_id":999,"hours":{"monday":[]}}`:      {400, "agent_id", "Agent not found"},
-		`{}`:                                          {400, "hours", "Required"},
-		`{"agent_id":5,"dry_run":true}`:               {400, "hours", "Required"},
-		`{"agent_id":5,"hourz":{"monday":[]}}`:        {400, "hours", "Required"},
-		`{"agent_id":5,"hours":""}`:                   {400, "hours", "Must be an object"},
-		`{"hours":null}`:                              {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
-		`{"agent_id":null,"hours":null}`:              {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
-		`{"hours":{"monday":null}}`:                   {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
-		`{"hours":[1]}`:                               {400, "hours", "Must be an object"},
-		`{"hours":{"Monday":[]}}`:                     {400, "hours.Monday", "Must be one of: monday, tuesday, wednesday, thursday, friday, saturday, sunday"},
-		`{"hours":{"monday":"09:00"}}`:                {400, "hours.monday", "Must be a list"},
-		`{"hours":{"monday":["09:00"]}}`:              {400, "hours.monday.0", "Must be an object"},
-		`{"hours":{"monday":[{"end_time":"10:00"}]}}`: {400, "hours.monday.0.start_time", "Required"},
-		`{"hours":{"monday":[{"start_time":"9","end_time":"10:00"}]}}`:                                               {400, "hours.monday.0.start_time", "Invalid time format, use HH:MM"},
-		`{"hours":{"monday":[{"start_time":"10:00","end_time":"10:00"}]}}`:                                           {422, "hours.monday.0.end_time", "Must be after start_time"},
+		`{"agent_id":999,"hours":{"monday":[]}}`:                           {400, "agent_id", "Agent not found"},
+		`{}`:                                                               {400, "hours", "Required"},
+		`{"agent_id":5,"dry_run":true}`:                                    {400, "hours", "Required"},
+		`{"agent_id":5,"hourz":{"monday":[]}}`:                             {400, "hourz", "Unknown field; did you mean hours?"},
+		`{"agentid":2,"hours":{"thursday":[]}}`:                            {400, "agentid", "Unknown field; did you mean agent_id?"},
+		`{"agent_id":5,"hours":""}`:                                        {400, "hours", "Must be an object"},
+		`{"hours":null}`:                                                   {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
+		`{"agent_id":null,"hours":null}`:                                   {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
+		`{"hours":{"monday":null}}`:                                        {422, "hours", "The general hours cannot be removed: an empty list closes a day"},
+		`{"hours":[1]}`:                                                    {400, "hours", "Must be an object"},
+		`{"hours":{"Monday":[]}}`:                                          {400, "hours.Monday", "Must be one of: monday, tuesday, wednesday, thursday, friday, saturday, sunday"},
+		`{"hours":{"monday":"09:00"}}`:                                     {400, "hours.monday", "Must be a list"},
+		`{"hours":{"monday":["09:00"]}}`:                                   {400, "hours.monday.0", "Must be an object"},
+		`{"hours":{"monday":[{"end_time":"10:00"}]}}`:                      {400, "hours.monday.0.start_time", "Required"},
+		`{"hours":{"monday":[{"start_time":"9","end_time":"10:00"}]}}`:     {400, "hours.monday.0.start_time", "Invalid time format, use HH:MM"},
+		`{"hours":{"monday":[{"start_time":"10:00","end_time":"10:00"}]}}`: {422, "hours.monday.0.end_time", "Must be after start_time"},
 		`{"hours":{"monday":[{"start_time":"10:00","end_time":"12:00"},{"start_time":"11:00","end_time":"13:00"}]}}`: {422, "hours.monday.1.start_time", "Must not be before the end of the hours before it"},
 		`{"hours":{"monday":[` + strings.Repeat(`{"start_time":"10:00","end_time":"12:00"},`, 24) + `{}]}}`:          {422, "hours.monday", "At most 24 are allowed"},
 	} {
@@ -132,6 +133,12 @@ func TestRefusedHours(t *testing.T) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
+	for target, form := range map[string]string{"": `agentid=5&hours={"monday":[]}`, "?agentid=5": `hours={"monday":[]}`, "?_locale=user": `agentid=5&hours[monday][0][start_time]=09:00`} {
+		if a := s.writeAs(http.MethodPut, "/business-hours"+target, formType, form).want(http.StatusBadRequest); a.at("error", "details", "agentid") == nil {
+			t.Errorf("%s: %s", form, a.body)
+		}
+	}
+	s.write(http.MethodPut, "/business-hours?_locale=user&_=1", `{"agent_id":5,"hours":{},"dry_run":true}`).want(http.StatusOK) // what any request may have
 	wantNoWrites(t, "refused", before)
 }
 

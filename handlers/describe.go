@@ -36,7 +36,7 @@ func (r *route) describe() (openapi.Operation, error) {
 		o.Query = r.operation.query.Describe()
 	}
 	if r.operation.body != nil {
-		o.Body = r.operation.body.Describe()
+		o.Body, o.StrictBody = r.operation.body.Describe(), r.operation.strictBody
 	}
 	for _, f := range r.operation.formats {
 		o.Formats = append(o.Formats, f.media)
@@ -247,7 +247,7 @@ func errorsOf(r *route) []error {
 	for _, a := range r.alsoNeeded() {
 		all = append(all, keys.Key{Permissions: []string{r.permission}}.Require(a.permission))
 	}
-	all = append(all, domain.InvalidParameters(new(api).parameterNames(r).mistakes([]string{exampleMistake})))
+	all = append(all, domain.InvalidParameters(new(api).parameterNames(r).mistakes("parameter", []string{exampleMistake})))
 	if r.operation.query != nil {
 		all = append(all, r.operation.query.Invalid(compat.InvalidExample(r.operation.query.Describe())))
 	}

@@ -68,12 +68,12 @@ func (p parameterNames) include(name string, conditional bool) bool {
 	return p.anywhere[name] || p.query[name] || p.fields[object] || conditional && p.record[name]
 }
 
-// mistakes returns a message for each parameter that nothing reads.
-func (p parameterNames) mistakes(ignored []string) map[string]string {
+// mistakes returns a message for each parameter, or field of a body, that nothing reads.
+func (p parameterNames) mistakes(what string, ignored []string) map[string]string {
 	known := slices.Concat(slices.Collect(maps.Keys(p.query)), slices.Collect(maps.Keys(p.fields)))
 	messages := map[string]string{}
 	for _, name := range ignored {
-		messages[name] = "Unknown parameter"
+		messages[name] = "Unknown " + what
 		if closest, likely := domain.Closest(strings.ToLower(name), known); likely {
 			messages[name] += "; did you mean " + closest + "?"
 		}
@@ -99,5 +99,5 @@ func (p parameterNames) refuseIgnored(c echo.Context, query *compat.Query) error
 	if asked != middleware.Strict || len(ignored) == 0 {
 		return nil
 	}
-	return domain.InvalidParameters(p.mistakes(ignored))
+	return domain.InvalidParameters(p.mistakes("parameter", ignored))
 }

@@ -22,6 +22,7 @@ type operation struct {
 	path             []pathParameter   // in the order of the path
 	query            compat.QueryInput // nil for no parameters
 	body             compat.Input      // nil for no body
+	strictBody       bool              // an unknown field is a mistake: a body without an id is for all
 	changes          string            // path of the record that a POST changes, which has another path
 	answers          []response        // samples of the records it answers with
 	extraPermissions []extraPermission // requests that need more than the route's permission

@@ -33,7 +33,8 @@ type request struct {
 	// principal is the holder of the key.
 	principal    keys.Principal
 	view         compat.View
-	allowsDryRun bool // the operation supports dry runs
+	allowsDryRun bool           // the operation supports dry runs
+	known        parameterNames // of a write
 	query        *compat.Query
 	recordQuery  string // the query of the GET of the record that a write names in its body; "" for that of the request
 	rawQuery     string // the text that query was parsed from

@@ -44,6 +44,7 @@ type Operation struct {
 	Noun                 string          // what descriptions call a record
 	PathParameters       []PathParameter // what descriptions call a record
 	Query, Body          []compat.FieldDescription
+	StrictBody           bool // other fields of the body are refused
 	Answers              []Answer
 	Failures             []Failure
 	Headers              func(status int) []string // of its responses, from API.Headers

@@ -146,6 +146,9 @@ func (d *describer) requestBody(o *Operation) members {
 	if d.clients {
 		schema.Required = neededIn(o)
 	}
+	if o.StrictBody {
+		schema.AdditionalProperties = false
+	}
 	schema.Description = "What is sent to " + strings.ToLower(o.Summary[:1]) + o.Summary[1:]
 	named := d.schemas.Name(domain.Capitalize(o.ID)+"Body", schema)
 	example := d.schemas.Example(schema)
