@@ -79,6 +79,9 @@ func readWeek(in input, into *timeoff.WeekPatch) {
 	if week == nil {
 		return
 	}
+	if sent := b.fields["hours"]; sent != nil && decodeText(sent)[0] == '[' { // an object to PHP, but closes nothing
+		b.addProblem("hours", invalid("Must be an object; an empty list closes a day only as the value of that day"))
+	}
 	for name := range week.fields {
 		day := slices.Index(weekdays, name) + 1
 		switch {
