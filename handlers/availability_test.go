@@ -667,6 +667,7 @@ func TestExplainDaysWithoutStartTimes(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "09:00", "12:00")
 	s.database.Execute(t, "DELETE FROM wp_latepoint_work_periods WHERE week_day = 7",
+		"INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, start_time, end_time, week_day) VALUES (3, 0, 0, 540, 585, 3)",
 		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 3 AND service_id = 1 AND location_id = 2")
 	for query, missing := range map[string]string{
 		"service_id=6&agent_id=1&date=2026-11-24":                 "status", // a disabled service
@@ -678,6 +679,7 @@ func TestExplainDaysWithoutStartTimes(t *testing.T) {
 		"service_id=4&agent_id=any&location_id=2&date=2026-11-24": "connection",
 		"service_id=1&agent_id=1&date=2026-11-22":                 "working_hours", // a Sunday
 		"service_id=1&agent_id=any&date=2026-11-22":               "working_hours",
+		"service_id=1&agent_id=3&date=2026-11-25":                 "long_hours", // 45 minutes, for an hour
 	} {
 		t.Run(query, func(t *testing.T) {
 			day := s.day(t, query+"&explain=1")

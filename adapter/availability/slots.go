@@ -98,6 +98,13 @@ func (c *Calendar) DayOff(day Day, q Request) bool {
 	return !slices.ContainsFunc(c.Resources, func(r Resource) bool { return q.wants(r) && !c.schedule.off(r, day) })
 }
 
+// Works reports whether a resource that the request accepts has working hours on a day, however short.
+func (c *Calendar) Works(day Day, q Request) bool {
+	return slices.ContainsFunc(c.Resources, func(r Resource) bool {
+		return q.wants(r) && slices.ContainsFunc(c.schedule.hours(r, day), func(p period) bool { return p.start < p.end })
+	})
+}
+
 // gap returns the part of a day that the clock skips. Without CompareInstants it is empty: the plugin
 // compares times of day.
 func (c *Calendar) gap(day Day) period {

@@ -95,6 +95,8 @@ func Search(ctx context.Context, s *session.Session, q Query) (Grid, error) {
 			grid.Missing = ""
 		case q.From == q.To && grid.Missing == MissingHours && calendar.DayOff(day, search.request):
 			grid.Missing = MissingDayOff
+		case q.From == q.To && grid.Missing == MissingHours && calendar.Works(day, search.request):
+			grid.Missing = MissingLongHours
 		}
 		grid.Days = append(grid.Days, d)
 	}

@@ -315,7 +315,8 @@ const (
 	MissingStatus     Missing = "status" // service, agent or location is not active
 	MissingConnection Missing = "connection"
 	MissingHours      Missing = "working_hours"
-	MissingDayOff     Missing = "day_off" // working hours, because the day is off
+	MissingDayOff     Missing = "day_off"    // working hours, because the day is off
+	MissingLongHours  Missing = "long_hours" // working hours that are as long as the service
 )
 
 // missingMessages say what is missing as Reason.Message does.
@@ -324,6 +325,7 @@ var missingMessages = map[Missing]string{
 	MissingConnection: "Nobody gives this service with this agent and location.",
 	MissingHours:      "Nobody works on that day.",
 	MissingDayOff:     "That day is off.",
+	MissingLongHours:  "No working hours of that day are long enough for the service.",
 }
 
 // Message returns what is missing as a sentence.

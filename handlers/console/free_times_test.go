@@ -99,7 +99,7 @@ func leadFromEveryReason(t *testing.T, database *fixtures.Database) {
 			v.open(r.cause).want(http.StatusOK)
 		}
 	}
-	for missing, place := range map[string]string{"status": "services__edit_form&id=2", "connection": "agents__edit_form&id=1", "working_hours": "settings__work_periods", "day_off": "settings__work_periods"} {
+	for missing, place := range map[string]string{"status": "services__edit_form&id=2", "connection": "agents__edit_form&id=1", "working_hours": "settings__work_periods", "day_off": "settings__work_periods", "long_hours": "settings__work_periods"} {
 		answer = fmt.Sprintf(`{"data":{"available_slots":[],"explain":{"missing":%q,"message":"Because.","unavailable":[]}}}`, missing)
 		v.open("/console/bookings/free-times?service=2&agent=1&location=1&day=2026-12-08").says(http.StatusOK, "Because.", place)
 	}

@@ -149,7 +149,7 @@ type whyInput struct {
 type whyOutput struct {
 	now
 	Free        bool    `json:"free"`
-	Reason      string  `json:"reason,omitempty" jsonschema:"booked, hold, buffer, capacity, off_period, calendar, asset, extension, outside_window, past, no_start, status, connection, working_hours or day_off"`
+	Reason      string  `json:"reason,omitempty" jsonschema:"booked, hold, buffer, capacity, off_period, calendar, asset, extension, outside_window, past, no_start, status, connection, working_hours, long_hours or day_off"`
 	Explanation string  `json:"explanation"`
 	BookingID   int64   `json:"booking_id,omitempty" jsonschema:"The booking in the way, if the key may read bookings"`
 	FreeTimes   []clock `json:"free_times" jsonschema:"Starts of that day that are free"`

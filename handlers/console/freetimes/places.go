@@ -42,7 +42,7 @@ func (q Question) PlacesOfMissing(address string, missing slots.Missing) []page.
 	if address == "" {
 		return nil
 	}
-	if missing == slots.MissingHours || missing == slots.MissingDayOff {
+	if missing == slots.MissingHours || missing == slots.MissingDayOff || missing == slots.MissingLongHours {
 		return q.schedulePlaces(address)
 	}
 	places := []page.Link{q.servicePlace(address, "the service")}
