@@ -256,7 +256,7 @@ func TestRefusedTimeOff(t *testing.T) {
 		`{"date":"2027-02-05","start_time":"10:00","end_time":"25:00"}`:                        {400, "end_time", ""},
 		`{"date":"2027-02-05","start_time":"10:00","end_time":"11:00"}`:                        {422, "start_time", "LatePoint keeps hours off only with its add-on Pro Features, which is not active here: leave out start_time and end_time for whole days"},
 		`{"date":"2027-02-05","date_to":"2027-02-06","start_time":"10:00","end_time":"11:00"}`: {422, "date_to", "LatePoint keeps hours day by day: send one request for each day, or leave out start_time and end_time for whole days"},
-		`{"date":"2027-02-01","date_to":"2027-02-06","agent_id":5}`:                            {422, "date", "On 2027-02-05, agent 5 has hours of that day for service 4 at location 1 that LatePoint prefers to this: remove them in wp-admin, or name these three"},
+		`{"date":"2027-02-01","date_to":"2027-02-06","agent_id":5}`:                            {422, "date", "LatePoint prefers the hours of 2027-02-05 for agent_id 5, service_id 4 to this: remove them in wp-admin, or name exactly that"},
 	} {
 		a := s.write(http.MethodPost, "/time-off", body)
 		got, _ := a.at("error", "details", c.field).(string)

@@ -1,9 +1,11 @@
 package timeoff
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -201,11 +203,29 @@ func checkDays(ctx context.Context, tx *session.Tx, off TimeOff, resources []ava
 		for _, r := range resources {
 			if left := availability.WorkingHours(planned, r, day, day)[0].Open; len(left) > 0 {
 				return domain.ValidationFailed(map[string]string{"date": fmt.Sprintf(
-					"On %s, agent %d has hours of that day for service %d at location %d that LatePoint prefers to this: remove them in wp-admin, or name these three", day, r.Agent, r.Service, r.Location)})
+					"LatePoint prefers the hours of %s for %s to this: remove them in wp-admin, or name exactly that", day, preferred(custom[day], r))})
 			}
 		}
 	}
 	return nil
+}
+
+// preferred returns what the custom day that decides about a resource names.
+func preferred(custom []availability.WorkPeriod, r availability.Resource) string {
+	covering := slices.DeleteFunc(slices.Clone(custom), func(row availability.WorkPeriod) bool { return !row.Covers(r) })
+	first := slices.MaxFunc(covering, func(a, b availability.WorkPeriod) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Location, b.Location))
+	})
+	var names []string
+	for _, named := range []struct {
+		field string
+		id    int64
+	}{{"agent_id", first.Agent}, {"service_id", first.Service}, {"location_id", first.Location}} {
+		if named.id != 0 {
+			names = append(names, fmt.Sprint(named.field, " ", named.id))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // bookingsIn returns bookings in time off that block their time. Uses the index on start_date.
