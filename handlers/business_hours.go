@@ -63,6 +63,9 @@ var updateBusinessHours = operation{
 		r.recordQuery = fmt.Sprintf("agent_id=%d&service_id=%d&location_id=%d", patch.Agent, patch.Service, patch.Location)
 		update := func(tx *session.Tx) (any, error) {
 			week, err := timeoff.UpdateWeek(r.ctx(), tx, patch)
+			if !r.principal.Holds(r.reading) {
+				week = week.Only(patch)
+			}
 			return r.view.ChangedWeek(answer, week), err
 		}
 		if patch.DryRun {
