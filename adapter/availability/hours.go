@@ -64,10 +64,10 @@ func newSchedule(rows []WorkPeriod) schedule {
 		}
 	}
 	for _, rows := range s.weekly {
-		slices.SortFunc(rows, byScope)
+		slices.SortFunc(rows, ByScope)
 	}
 	for _, rows := range s.dated {
-		slices.SortFunc(rows, byScope)
+		slices.SortFunc(rows, ByScope)
 	}
 	return s
 }
@@ -93,9 +93,9 @@ func WithDefaultWeek(rows []WorkPeriod) []WorkPeriod {
 	return rows
 }
 
-// byScope returns the order of OsWorkPeriodsHelper::get_work_periods within a day:
-// the rows of agents first, then of services, then of locations.
-func byScope(a, b WorkPeriod) int {
+// ByScope returns the order of OsWorkPeriodsHelper::get_work_periods within a day: the rows of agents first,
+// then of services, then of locations. The first that covers a resource decides about it.
+func ByScope(a, b WorkPeriod) int {
 	return cmp.Or(
 		cmp.Compare(b.Agent, a.Agent),
 		cmp.Compare(b.Service, a.Service),

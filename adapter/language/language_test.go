@@ -73,22 +73,23 @@ func TestDate(t *testing.T) {
 	}
 }
 
-// TestSentence: what was put together is found by the longest format that makes it, and its values by their own texts.
-func TestSentence(t *testing.T) {
+// TestFormatOf: what was put together is found by the longest format that makes it.
+func TestFormatOf(t *testing.T) {
 	t.Parallel()
 	texts := language.Texts{
-		"%s of %s": "%2$s: %1$s", "Write 1 to %s characters.": "Schreiben Sie 1 bis %s Zeichen.", "\"%s\" is not a %s.": "\"%s\" ist kein %s.", "\"%s\" is not a %s; write one.": "Kein %2$s: %1$s.",
-		"network": "Netz", "The end of %s is %s": "Ende von %s: %s",
+		"%s of %s": "", "Write 1 to %s characters.": "", "\"%s\" is not a %s.": "", "\"%s\" is not a %s; write one.": "", "network": "", "The end of %s is %s": "",
 	}
-	for sentence, want := range map[string]string{
-		"Write 1 to 190 characters.": "Schreiben Sie 1 bis 190 Zeichen.", `"x" is not a network.`: `"x" ist kein Netz.`, `"a; b" is not a network; write one.`: "Kein Netz: a; b.",
-		"Write 1 to characters.": "Write 1 to characters.", "one of two": "one of two", "The end of a is b is c": "Ende von a: b is c", "": "",
+	for sentence, want := range map[string][]string{
+		"Write 1 to 190 characters.": {"Write 1 to %s characters.", "190"}, `"x" is not a network.`: {`"%s" is not a %s.`, "x", "network"},
+		`"a; b" is not a network; write one.`: {`"%s" is not a %s; write one.`, "a; b", "network"}, "The end of a is b is c": {"The end of %s is %s", "a", "b is c"},
+		"Write 1 to characters.": {""}, "one of two": {""}, "": {""}, "network": {""},
 	} {
-		if got := texts.Sentence(sentence); got != want {
-			t.Errorf("%q is %q, want %q", sentence, got, want)
+		format, values := texts.FormatOf(sentence)
+		if diff := cmp.Diff(want, append([]string{format}, values...)); diff != "" {
+			t.Errorf("%q: %s", sentence, diff)
 		}
-		if got := language.Texts(nil).Sentence(sentence); got != sentence {
-			t.Errorf("%q in English is %q", sentence, got)
+		if format, _ := language.Texts(nil).FormatOf(sentence); format != "" {
+			t.Errorf("%q in English is of %q", sentence, format)
 		}
 	}
 }

@@ -1,9 +1,6 @@
 package language
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Texts are the translations of the plugin's texts, by the English original. A text
 // without one stays as it is, so nil is English.
@@ -36,33 +33,27 @@ func (t Texts) Date(date string) string {
 	return strings.NewReplacer(pairs...).Replace(date)
 }
 
-// Sentence returns the translation of a sentence that was put together elsewhere, such as an error: that of the longest format
-// in which something in the place of each %s makes this sentence. Without one, it stays as it is.
-func (t Texts) Sentence(sentence string) string {
-	best, found := "", []string(nil)
-	for format := range t {
-		if len(format) < len(best) || !strings.Contains(format, "%s") {
+// FormatOf returns the original of which a sentence was made elsewhere, such as an error, and the values in the places of its
+// %s: the longest that fits. It returns "" if none does.
+func (t Texts) FormatOf(sentence string) (format string, values []string) {
+	for original := range t {
+		if len(original) < len(format) || !strings.Contains(original, "%s") {
 			continue
 		}
-		if values, fits := valuesIn(sentence, strings.Split(format, "%s")); fits && (len(format) > len(best) || format < best) {
-			best, found = format, values
+		if found, fits := valuesIn(sentence, strings.Split(original, "%s")); fits && (len(original) > len(format) || original < format) {
+			format, values = original, found
 		}
 	}
-	if best == "" {
-		return sentence
-	}
-	translated := t[best]
-	for i, value := range found {
-		translated = strings.ReplaceAll(translated, fmt.Sprintf("%%%d$s", i+1), t.Of(value))
-		translated = strings.Replace(translated, "%s", t.Of(value), 1)
-	}
-	return translated
+	return format, values
 }
 
-// valuesIn returns what of a sentence stands between the parts of a format, of which all but a few letters are values in others.
+// fewWords is the length of the words in formats that are mostly values, such as "%s of %s": they would fit everything.
+const fewWords = 10
+
+// valuesIn returns what of a sentence stands between the parts of a format.
 func valuesIn(sentence string, parts []string) (values []string, fits bool) {
-	rest, fits := strings.CutPrefix(sentence, parts[0])
-	if len(strings.TrimSpace(strings.Join(parts, ""))) < 10 {
+	rest, begins := strings.CutPrefix(sentence, parts[0])
+	if !begins || len(strings.TrimSpace(strings.Join(parts, ""))) < fewWords {
 		return nil, false
 	}
 	for i, part := range parts[1:] {
@@ -76,5 +67,5 @@ func valuesIn(sentence string, parts []string) (values []string, fits bool) {
 		values = append(values, rest[:at])
 		rest = rest[at+len(part):]
 	}
-	return values, fits
+	return values, true
 }

@@ -1,8 +1,10 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,6 +163,11 @@ func LoadLabels(ctx context.Context, s *session.Session) (Labels, error) {
 		}
 	}
 	return labels, nil
+}
+
+// Choices returns all agents, services or locations, by id.
+func (l Labels) Choices(resource domain.Resource) []Choice {
+	return slices.SortedFunc(maps.Values(l[resource]), func(a, b Choice) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // Text formats ids with their names, if they have one.

@@ -1,7 +1,6 @@
 package timeoff
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -213,9 +212,7 @@ func checkDays(ctx context.Context, tx *session.Tx, off TimeOff, resources []ava
 // preferred returns what the custom day that decides about a resource names.
 func preferred(custom []availability.WorkPeriod, r availability.Resource) string {
 	covering := slices.DeleteFunc(slices.Clone(custom), func(row availability.WorkPeriod) bool { return !row.Covers(r) })
-	first := slices.MaxFunc(covering, func(a, b availability.WorkPeriod) int {
-		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Location, b.Location))
-	})
+	first := slices.MinFunc(covering, availability.ByScope)
 	var names []string
 	for _, named := range []struct {
 		field string

@@ -65,9 +65,8 @@ func (f *keyForm) rows() []facts.PermissionRow {
 
 // submittedForm returns the form as submitted.
 func submittedForm(r *http.Request, problem page.Text) *keyForm {
-	// WordPress sends one list, a browser each box.
-	permissions := strings.FieldsFunc(strings.Join(r.PostForm["permissions"], ","), func(r rune) bool { return r == ',' })
-	f := &keyForm{Form: page.Submitted(r, problem), Permissions: permissions, Preset: strings.TrimSpace(r.PostForm.Get("preset"))}
+	f := &keyForm{Form: page.Submitted(r, problem)}
+	f.Permissions, f.Preset = strings.FieldsFunc(f.Value("permissions"), func(r rune) bool { return r == ',' }), f.Value("preset")
 	f.Values.Set("permissions", strings.Join(f.chosen(), ","))
 	return f
 }

@@ -53,7 +53,7 @@ var calendarSubjects = []domain.Resource{domain.AgentResource, domain.LocationRe
 func subjectChoices(names slots.Labels) []page.Choice {
 	var choices []page.Choice
 	for _, resource := range calendarSubjects {
-		for _, c := range terms.Choices(resource, names, "") {
+		for _, c := range names.Choices(resource) {
 			choices = append(choices, page.Choice{Value: fmt.Sprint(resource, " ", c.ID), Text: page.Textf("%s %s", page.Text(resource), c.String())})
 		}
 	}

@@ -1,9 +1,6 @@
 package console
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"strconv"
 
 	g "maragu.dev/gomponents"
@@ -12,7 +9,6 @@ import (
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
@@ -78,8 +74,7 @@ func (f *timeOffForm) inputs() g.Node {
 		return g.Map(timeOffFields, func(name string) g.Node { return page.Hidden(name, f.Value(name)) })
 	}
 	choice := func(name string, label, all page.Text, resource domain.Resource) g.Node {
-		byID := slices.SortedFunc(maps.Values(f.labels[resource]), func(a, b slots.Choice) int { return cmp.Compare(a.ID, b.ID) })
-		return f.Select(name, label, "", append([]page.Choice{{Text: all}}, recordChoices(byID)...))
+		return f.Select(name, label, "", append([]page.Choice{{Text: all}}, recordChoices(f.labels.Choices(resource))...))
 	}
 	return g.Group{
 		choice("agent_id", "Agent", "all agents", domain.AgentResource),

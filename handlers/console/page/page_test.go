@@ -68,6 +68,7 @@ func rendered(t *testing.T, r Reader, node g.Node) string {
 func TestPhrases(t *testing.T) {
 	t.Parallel()
 	german := Reader{Language: "de", Zone: time.FixedZone("Europe/Berlin", 3600), Texts: language.Texts{
+		"Write 1 to %s characters.": "Schreiben Sie 1 bis %s Zeichen.", "\"%s\" is not a %s; write one.": "Kein %2$s: %1$s.", "network": "Netz",
 		"Keys": "Schlüssel", "%s of %s": "von %2$s: %1$s", "%d booking": "%d Buchung", "%d bookings": "%d Buchungen", "noun\x04Change": "Änderung", "Change": "Ändern",
 		string(LongDate): "Monday, 2. January 2006", string(DateTime): "02.01.2006, 15:04", "Sunday": "Sonntag", "Sun": "So.", "December": "Dezember", "Dec": "Dez.", "%s UTC": "%s UTC",
 	}}
@@ -80,6 +81,8 @@ func TestPhrases(t *testing.T) {
 		"an unknown text":    {Text("<unknown>"), "&lt;unknown&gt;", "&lt;unknown&gt;"},
 		"a name":             {Name("Keys"), "Keys", "Keys"},
 		"code":               {Code("Keys"), "Keys", "Keys"},
+		"made elsewhere":     {Text("Write 1 to 190 characters."), "Write 1 to 190 characters.", "Schreiben Sie 1 bis 190 Zeichen."},
+		"with its values":    {Text(`"%2$s" is not a network; write one.`), "&#34;%2$s&#34; is not a network; write one.", "Kein Netz: %2$s."},
 		"values":             {Textf("%s of %s", Text("Keys"), "<b>"), "Keys of &lt;b&gt;", "von &lt;b&gt;: Schlüssel"},
 		"a node as value":    {Textf("%s of %s", h.B(Text("Keys")), 3), "<b>Keys</b> of 3", "von 3: <b>Schlüssel</b>"},
 		"a message in one":   {Textf("%s of %s", Count(2, "%d booking", "%d bookings"), Name("Keys")), "2 bookings of Keys", "von Keys: 2 Buchungen"},

@@ -60,14 +60,27 @@ type Text string
 
 // For implements Phrase. What is before \x04 tells texts apart that are equal in English only.
 func (t Text) For(r Reader) string {
-	translated := r.Texts.Of(string(t))
-	if translated == string(t) {
-		translated = r.Texts.Sentence(translated)
+	translated, known := r.Texts[string(t)]
+	if !known {
+		translated = t.madeOf(r)
 	}
 	if _, text, found := strings.Cut(translated, "\x04"); found {
 		return text
 	}
 	return translated
+}
+
+// madeOf translates a text that the catalogue does not have by the format that it was made of.
+func (t Text) madeOf(r Reader) string {
+	format, values := r.Texts.FormatOf(string(t))
+	if format == "" {
+		return string(t)
+	}
+	message := Message{format: Text(format)}
+	for _, value := range values {
+		message.values = append(message.values, Name(r.Texts.Of(value)))
+	}
+	return message.For(r)
 }
 
 // Render implements Node.

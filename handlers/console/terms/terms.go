@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -132,7 +131,7 @@ func Fields[S, N any](f *page.Form, attributes []keys.Attribute[S, N], names slo
 // Choices returns the agents, services or locations to choose from, by id: all that exist, and those of a list of ids, without
 // a name.
 func Choices(of domain.Resource, names slots.Labels, list string) []slots.Choice {
-	choices := slices.Collect(maps.Values(names[of]))
+	choices := names.Choices(of)
 	for word := range strings.SplitSeq(list, ",") {
 		if id, err := keys.ParseID(word); err == nil && names[of][id].ID == 0 {
 			choices = append(choices, slots.Choice{ID: id})
