@@ -32,11 +32,12 @@ func TestHasPrivilege(t *testing.T) {
 		"SELECT, UPDATE":                 {wpdb.Select, wpdb.Update},
 		"SELECT, DELETE":                 {wpdb.Select, wpdb.Delete},
 		"INSERT":                         {wpdb.Insert},
+		"SELECT, ALTER":                  {wpdb.Select, wpdb.Alter},
 	} {
 		t.Run(granted, func(t *testing.T) {
 			db := wpdbtest.OpenConfig(t, user(t, database, granted))
 			for _, table := range tables {
-				for _, privilege := range readAndWrite {
+				for _, privilege := range append(readAndWrite, wpdb.Alter) {
 					got, err := db.HasPrivilege(t.Context(), privilege, table)
 					if err != nil || got != slices.Contains(want, privilege) {
 						t.Errorf("with %s: %s on %s: %t, %v", granted, privilege, table, got, err)
