@@ -1,10 +1,8 @@
 package slots
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,42 +140,6 @@ func listChoices(all []Choice) string {
 			break
 		}
 		texts = append(texts, c.String())
-	}
-	return strings.Join(texts, ", ")
-}
-
-// Labels are the names of agents, services and locations, by id.
-type Labels map[domain.Resource]map[int64]Choice
-
-// LoadLabels returns the names of all agents, services and locations.
-func LoadLabels(ctx context.Context, s *session.Session) (Labels, error) {
-	labels := Labels{}
-	for _, resource := range []domain.Resource{domain.AgentResource, domain.ServiceResource, domain.LocationResource} {
-		all, err := Choices(ctx, s, resource)
-		if err != nil {
-			return nil, err
-		}
-		labels[resource] = map[int64]Choice{}
-		for _, c := range all {
-			labels[resource][c.ID] = c
-		}
-	}
-	return labels, nil
-}
-
-// Choices returns all agents, services or locations, by id.
-func (l Labels) Choices(resource domain.Resource) []Choice {
-	return slices.SortedFunc(maps.Values(l[resource]), func(a, b Choice) int { return cmp.Compare(a.ID, b.ID) })
-}
-
-// Text formats ids with their names, if they have one.
-func (l Labels) Text(resource domain.Resource, ids []int64) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = strconv.FormatInt(id, 10)
-		if c, known := l[resource][id]; known {
-			texts[i] = c.String()
-		}
 	}
 	return strings.Join(texts, ", ")
 }

@@ -39,7 +39,7 @@ func (c *Console) showBooking(v *visit) error {
 	if err != nil || !found {
 		return err
 	}
-	p.labels = c.labels(v, slices.ContainsFunc(p.changes, ofBooking))
+	p.labels = c.changeLabels(v, p.changes)
 	p.done, p.readOnly = v.r.URL.Query().Get("done"), v.ReadOnly
 	c.show(v, http.StatusOK, page.Layout{Title: p.title()}, p.view())
 	return nil

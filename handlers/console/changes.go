@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -37,17 +36,28 @@ func (c *Console) listChanges(v *visit) error {
 	if err != nil {
 		return err
 	}
-	labels := c.labels(v, len(entries) > 0)
+	labels := c.changeLabels(v, entries)
 	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Journal")}, changesView(only, entries, names, labels), facts.ChangesOf(entries, names))
 	return nil
 }
 
-// ofBooking reports whether an entry says where a booking is.
-func ofBooking(e journal.Entry) bool { return e.Booking != nil }
-
-// changedChoice returns the agent, service or location that an entry is of, if it still exists.
-func changedChoice(e journal.Entry, labels slots.Labels) slots.Choice {
-	return labels[domain.Resource(strings.TrimSuffix(string(e.Resource), "s"))][e.ID]
+// changeLabels returns the names of the records that entries are of and of those that bookings were moved between.
+func (c *Console) changeLabels(v *visit, entries []journal.Entry) slots.Labels {
+	labels := c.labels(v, len(entries) > 0)
+	if labels == nil {
+		return nil
+	}
+	ids := map[domain.Resource][]int64{}
+	for _, e := range entries {
+		ids[words.RecordOf(e)] = append(ids[words.RecordOf(e)], e.ID)
+		if e.Booking != nil {
+			ids[domain.CustomerResource] = append(ids[domain.CustomerResource], e.Booking.CustomerID, domain.ValueOr(e.Booking.Before, e.Booking.Assignment).CustomerID)
+		}
+	}
+	if err := labels.Add(v.ctx(), v.opened, ids); err != nil {
+		c.log.WarnContext(v.ctx(), "console: names not read", "error", err)
+	}
+	return labels
 }
 
 func changesView(only []journal.Resource, entries []journal.Entry, names map[int64]string, labels slots.Labels) g.Node {
@@ -80,7 +90,7 @@ func changeRow(e journal.Entry, names map[int64]string, labels slots.Labels) g.N
 	return page.Row(
 		g.Group{h.Span(h.Class("name"), name), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
 		page.Cell("Who", originView(e, names), g.If(e.RequestID != "", g.Group{g.Text(", "), h.A(h.Href(requestsOf("request", e.RequestID)), page.Text("request"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of change %d", e.Number)}))})),
-		page.Cell("Details", words.Change(e.Booking, labels), page.Name(changedChoice(e, labels).Name)),
+		page.Cell("Details", words.Change(e, labels)),
 		page.Cell("Time", page.Time(e.At)),
 	)
 }

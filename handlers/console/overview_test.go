@@ -267,12 +267,15 @@ func TestOutboxAndJournal(t *testing.T) {
 		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) VALUES
 			('Jo <b>', 'jo@example.com', 'Your <i>booking</i>', 'hush', 'failed', 9, '2026-12-20 00:00:00', 'mail rejected', '2026-11-20 10:00:00', '2026-11-20 11:00:00'),
 			('', 'kim@example.com', 'Moved', 'hush', 'waiting', 1, '2026-11-21 00:50:00', 'mail deferred', '2026-11-21 00:40:00', NULL)`,
-		"REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 5)",
+		"REPLACE INTO wp_bookside_change_positions (name, position) VALUES ('journal', 10)",
 		`INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, actor_id, old_status, new_status, agent_id, service_id, location_id, customer_id, old_agent_id, old_service_id, old_location_id, old_customer_id) VALUES
 			(1, 'customers', 5, 'updated', '2026-11-20 10:00:00', 'site', 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
 			(2, 'bookings', 8, 'updated', '2026-11-20 10:00:00', 'api', 1, 'pending', 'approved', 1, 2, 1, 7, 3, 2, 99, 8),
 			(3, 'bookings', 9, 'deleted', '2026-11-20 10:00:00', 'found', NULL, 'approved', NULL, 1, 2, 1, 7, NULL, NULL, NULL, NULL),
-			(4, 'services', 3, 'updated', '2026-11-20 10:00:00', 'found', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`)
+			(4, 'services', 3, 'updated', '2026-11-20 10:00:00', 'found', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
+		`INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin) VALUES (5, 'orders', 3, 'updated', '2026-11-20 10:00:00', 'found'),
+			(6, 'payments', 3, 'created', '2026-11-20 10:00:00', 'found'), (7, 'invoices', 2, 'updated', '2026-11-20 10:00:00', 'found'),
+			(8, 'coupons', 2, 'updated', '2026-11-20 10:00:00', 'found'), (9, 'customers', 999, 'deleted', '2026-11-20 10:00:00', 'found')`)
 	all := v.open("/console/outbox").says(http.StatusOK, "Jo <b>", "Your <i>booking</i>", "mail rejected", "mail deferred", "next try ", `title="2026-11-21 00:50 UTC">2026-11-21 01:50</time>`, "9 tries", "Times are those of the site, in Europe/Berlin.")
 	if body := string(all.body); strings.Contains(body, "<i>") || strings.Contains(body, "hush") {
 		t.Errorf("%s", body)
@@ -282,7 +285,9 @@ func TestOutboxAndJournal(t *testing.T) {
 		t.Error("a waiting mail is among the failed ones")
 	}
 	v.open("/console/journal").says(http.StatusOK, "Customer 5 updated", "WordPress user 3", "Booking 8 updated", `href="/console/keys/1">TestOutboxAndJournal</a>`,
-		"pending → approved, Nadia Okafor → Miriam Albers, First visit, location 99 → Practice by the Park, from customer 8", "Booking 9 deleted", "was approved, Miriam Albers, First visit", "not known", "Service 3 updated", `data-label="Details"><div>Massage</div>`)
+		"pending → approved, Emil Brandt → Chloé Durand, Nadia Okafor → Miriam Albers, First visit, location 99 → Practice by the Park", "Booking 9 deleted", "was approved, Chloé Durand, Miriam Albers, First visit", "not known", "Service 3 updated", `data-label="Details"><div>Massage</div>`,
+		`data-label="Details"><div>Aylin Demir</div>`, `data-label="Details"><div>Sofia Conti</div>`, `data-label="Details"><div>Mehmet Yıldız</div>`,
+		`data-label="Details"><div>Greta Vogel</div>`, `data-label="Details"><div>PARK5</div>`, "Customer 999 deleted")
 	v.inGerman("/console/journal").says(http.StatusOK, "Buchung 8 geändert", "Standort 99 → Practice by the Park").wantGerman("the journal")
 	if bookings := v.open("/console/journal?resource=bookings").says(http.StatusOK, "Booking 9 deleted"); strings.Contains(bookings.text, "Customer 5") {
 		t.Error("a customer is among the bookings")

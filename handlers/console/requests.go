@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -145,7 +144,7 @@ func (c *Console) showRequest(v *visit) error {
 		if err := p.loadEffects(v); err != nil && !errors.Is(err, wpdb.ErrSchema) {
 			return err
 		}
-		p.labels = c.labels(v, slices.ContainsFunc(p.changes, ofBooking))
+		p.labels = c.changeLabels(v, p.changes)
 	}
 	c.show(v, http.StatusOK, page.Layout{Title: words.Request(e)}, p.view())
 	return nil

@@ -136,7 +136,7 @@ func (p *bookingPage) history() g.Node {
 		return page.Row(
 			g.Group{h.Span(h.Class("name"), words.Changed(e)), h.Span(h.Class("hint"), page.Textf("change %d", e.Number))},
 			page.Cell("Who", originView(e, p.keyNames)),
-			page.Cell("Details", words.Change(e.Booking, p.labels)),
+			page.Cell("Details", words.Change(e, p.labels)),
 			page.Cell("Time", page.Time(e.At)),
 		)
 	}))

@@ -163,7 +163,7 @@ func (p *requestPage) view() g.Node {
 func (p *requestPage) changeRow(e journal.Entry) g.Node {
 	return page.Row(h.A(h.Class("name"), h.Href(requestsOf("record", fmt.Sprintf("%s/%d", e.Resource, e.ID))), words.Changed(e)),
 		page.Cell("Number", g.Text(strconv.FormatInt(e.Number, 10))),
-		page.Cell("Details", words.Change(e.Booking, p.labels)))
+		page.Cell("Details", words.Change(e, p.labels)))
 }
 
 func (p *requestPage) deliveryRow(d webhooks.Delivery) g.Node {

@@ -218,10 +218,16 @@ func Changed(e journal.Entry) page.Phrase {
 	return page.Textf(changed[e.Resource], e.ID, page.Text(e.Kind))
 }
 
-// Change is what changed in a booking, with names as far as they are known; nothing for records other than bookings.
-func Change(b *journal.BookingFacts, labels slots.Labels) g.Node {
+// RecordOf is what an entry is of.
+func RecordOf(e journal.Entry) domain.Resource {
+	return domain.Resource(strings.TrimSuffix(string(e.Resource), "s"))
+}
+
+// Change is what changed in a booking, and the name of another record, with names as far as they are known.
+func Change(e journal.Entry, labels slots.Labels) g.Node {
+	b := e.Booking
 	if b == nil {
-		return nil
+		return page.Name(labels[RecordOf(e)][e.ID].Name)
 	}
 	status := page.Phrase(Status(b.NewStatus))
 	switch {
@@ -237,7 +243,8 @@ func Change(b *journal.BookingFacts, labels slots.Labels) g.Node {
 		number   page.Text
 		old, now int64
 	}{
-		{domain.AgentResource, "agent %d", before.AgentID, b.AgentID}, {domain.ServiceResource, "service %d", before.ServiceID, b.ServiceID},
+		{domain.CustomerResource, "customer %d", before.CustomerID, b.CustomerID}, {domain.AgentResource, "agent %d", before.AgentID, b.AgentID},
+		{domain.ServiceResource, "service %d", before.ServiceID, b.ServiceID},
 		{domain.LocationResource, "location %d", before.LocationID, b.LocationID},
 	} {
 		now := named(labels, part.resource, part.number, part.now)
@@ -245,9 +252,6 @@ func Change(b *journal.BookingFacts, labels slots.Labels) g.Node {
 			now = page.Textf("%s → %s", named(labels, part.resource, part.number, part.old), now)
 		}
 		parts = append(parts, now)
-	}
-	if before.CustomerID != b.CustomerID {
-		parts = append(parts, page.Textf("from customer %d", before.CustomerID))
 	}
 	return page.List(parts...)
 }
