@@ -17,6 +17,7 @@ import (
 // control is what tests can do with the site, beside its API.
 type control struct {
 	clock   *siteClock
+	login   func(context.Context) (token string, err error)
 	restore func(context.Context) error // brings back the site as it was loaded
 	// reopen serves the site afresh after the work, so that nothing remembers what was before.
 	reopen func(ctx context.Context, work func(context.Context) error) error
@@ -27,8 +28,9 @@ type control struct {
 func (c control) routes() map[string]http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return map[string]http.Handler{
-		"/reset": protection.Handler(respond(c.reset, http.MethodPost)),
-		"/clock": protection.Handler(respond(c.serveClock, http.MethodGet, http.MethodPost)),
+		"/reset":       protection.Handler(respond(c.reset, http.MethodPost)),
+		"/clock":       protection.Handler(respond(c.serveClock, http.MethodGet, http.MethodPost)),
+		"/login-token": protection.Handler(respond(c.issueToken, http.MethodPost)),
 	}
 }
 
@@ -78,6 +80,16 @@ func (c control) reset(r *http.Request) (any, error) {
 		return nil
 	})
 	return c.shown(), err
+}
+
+// issuedToken is the body with a token to log in to the console with.
+type issuedToken struct {
+	Token string `json:"token"`
+}
+
+func (c control) issueToken(r *http.Request) (any, error) {
+	token, err := c.login(r.Context())
+	return issuedToken{token}, err
 }
 
 // shownClock is the body that shows the clock.

@@ -273,6 +273,7 @@ func TestClock(t *testing.T) {
 			}
 		}
 	}
+	d.login(t)
 	for body, want := range map[string]string{
 		`{"advance":"soon"}`:                           `"soon" is no duration`,
 		`{"now":"soon"}`:                               `"soon" is no date`,
@@ -301,6 +302,29 @@ func TestClock(t *testing.T) {
 		if d.control(t, http.MethodPost, "/clock", test[0], http.StatusOK); d.control(t, http.MethodGet, "/clock", "", http.StatusOK).Now != test[1] {
 			t.Errorf("%s: the clock does not show %s", test[0], test[1])
 		}
+	}
+}
+
+// login logs in to the console with a new token.
+func (d demo) login(t *testing.T) {
+	t.Helper()
+	var issued struct{ Token string }
+	if status := ask(t, http.MethodPost, d.admin+"/login-token", "", "", &issued); status != http.StatusOK {
+		t.Fatalf("ask for a login token: status %d", status)
+	}
+	form := strings.NewReader(url.Values{"token": {issued.Token}}.Encode())
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.admin+"/console/login", form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {d.admin}}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if to := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || to != "/console" {
+		t.Errorf("the new token: status %d, leads to %q", response.StatusCode, to)
 	}
 }
 

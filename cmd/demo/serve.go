@@ -25,6 +25,7 @@ import (
 	"github.com/bookside/bookside/fixtures/embedded"
 	"github.com/bookside/bookside/fixtures/saved"
 	"github.com/bookside/bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // embeddedDatabase stands for the database inside the process.
@@ -122,7 +123,12 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 	if err := loaded.store(ctx, c, o.force); err != nil {
 		return err
 	}
-	key, token, err := newCredentials(ctx, c, loaded)
+	key, err := firstKey(ctx, c, loaded)
+	if err != nil {
+		return err
+	}
+	login := func(ctx context.Context) (string, error) { return newLoginToken(ctx, c, loaded.clock.now) }
+	token, err := login(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,7 +136,7 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 	if err != nil {
 		return err
 	}
-	s.Config, s.Routes = c, control{clock: loaded.clock, restore: restore, reopen: s.Reopen}.routes()
+	s.Config, s.Routes = c, control{clock: loaded.clock, login: login, restore: restore, reopen: s.Reopen}.routes()
 	greet(stdout, reachable(s.Listener), reachable(s.AdminListener), key, token)
 	if o.database == embeddedDatabase {
 		_, _ = fmt.Fprintf(stdout, "database       %s\n", c.DB.DSN)
@@ -144,24 +150,38 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 // allPermissions are those of a key for everything but users of WordPress.
 var allPermissions = []string{"read", "write", "delete", "read_changes", "write_webhooks"}
 
-// newCredentials returns a key, the first that the site has or a new one, and a login token of the console.
-func newCredentials(ctx context.Context, c settings.Config, loaded site) (key, token string, err error) {
+// withDatabase opens the demo's database for a function.
+func withDatabase(ctx context.Context, c settings.Config, use func(*wpdb.DB) error) error {
 	target, err := server.NewTarget(c)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	db, err := target.Open(ctx)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	return errors.Join(use(db), db.Close())
+}
+
+// firstKey returns the first key that the site has, or a new one.
+func firstKey(ctx context.Context, c settings.Config, loaded site) (key string, err error) {
 	if len(loaded.keys) > 0 {
-		key = loaded.keys[0].Secret
-	} else if key, _, err = keys.NewStore(db, loaded.clock.now, rand.Reader).Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: allPermissions}); err != nil {
-		return "", "", err
+		return loaded.keys[0].Secret, nil
 	}
-	token, err = keys.NewAdminTokens(db, loaded.clock.now, rand.Reader).Issue(ctx, "")
-	return key, token, err
+	err = withDatabase(ctx, c, func(db *wpdb.DB) (err error) {
+		key, _, err = keys.NewStore(db, loaded.clock.now, rand.Reader).Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: allPermissions})
+		return err
+	})
+	return key, err
+}
+
+// newLoginToken returns a token to log in to the console with.
+func newLoginToken(ctx context.Context, c settings.Config, now domain.Clock) (token string, err error) {
+	err = withDatabase(ctx, c, func(db *wpdb.DB) (err error) {
+		token, err = keys.NewAdminTokens(db, now, rand.Reader).Issue(ctx, "")
+		return err
+	})
+	return token, err
 }
 
 // errWindowsAddressInUse is WSAEADDRINUSE, which [syscall.EADDRINUSE] does not stand for.
@@ -210,6 +230,7 @@ curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'
 
 documentation  http://%[1]s/docs
 console        http://%[2]s  (login token, valid for ten minutes: %[4]s)
+another token  curl -X POST http://%[2]s/login-token
 reset          curl -X POST http://%[2]s/reset
 `, address, console, key, token)
 }
