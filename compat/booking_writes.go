@@ -116,7 +116,7 @@ var BookingPatchFields = Fields[BookingPatch]{
 
 // BookingMoveFields are the fields of POST /bookings/{id}/approve, decline and cancel.
 var BookingMoveFields = Fields[BookingPatch]{
-	reason(records.MoveReason).about("Why, on a site with LatePoint Pro Features that asks for it: it is kept as cancellation_reason if the booking is cancelled, and otherwise as reschedule_reason. Elsewhere, a Warning header says that it was not stored", "The room is closed that day"),
+	reason(records.MoveReason).about("Why, on a site with LatePoint Pro Features that asks for it: it is kept as cancellation_reason if the booking is cancelled, and otherwise as reschedule_reason. Elsewhere, a Warning header says that it is not stored", "The room is closed that day"),
 	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
 	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
 }.changing()

@@ -124,7 +124,7 @@ func TestMovesHappenOnce(t *testing.T) {
 }
 
 // TestReasonsOfMoves: a move's reason is kept as the one that PUT would take, and where the site keeps none, a header says
-// that it was not stored. To keys with masked data it is personal.
+// that it is not stored. To keys with masked data it is personal.
 func TestReasonsOfMoves(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
@@ -161,7 +161,7 @@ func TestReasonsOfMoves(t *testing.T) {
 	before.Restore(t)
 
 	s.database.Execute(t, setting("enable_cancellation_reason", "off"))
-	const lost = `199 bookside "This site does not keep reasons: the reason was not stored"`
+	const lost = `199 bookside "This site does not keep reasons: the reason is not stored"`
 	for _, c := range []struct{ path, body, warning string }{
 		{"/bookings/7/cancel", `{"reason":"a","dry_run":true}`, lost},
 		{"/bookings/7/decline", `{"reason":"a"}`, lost},

@@ -269,7 +269,7 @@ func TestRefusedTimeOff(t *testing.T) {
 	if free := s.starts("2027-02-05"); len(free) > 0 {
 		t.Errorf("free %v", free)
 	}
-	const lost = `199 bookside "LatePoint keeps no note with whole days: it was not stored"`
+	const lost = `199 bookside "LatePoint keeps no note with whole days: it is not stored"`
 	if a := s.write(http.MethodPost, "/time-off", `{"date":"2027-03-05","agent_id":5,"note":"Holiday"}`).want(http.StatusCreated); a.header.Get("Warning") != lost || a.at("data", "note") != "" {
 		t.Errorf("%q %s", a.header.Get("Warning"), a.body)
 	}

@@ -42,7 +42,7 @@ func planReason(tx *session.Tx, plan *updatePlan, p *domain.Validation) {
 		}
 		if !asked {
 			if field == records.MoveReason && strings.TrimSpace(*sent) != "" {
-				tx.Warn("This site does not keep reasons: the reason was not stored")
+				tx.Warn("This site does not keep reasons: the reason is not stored")
 			}
 			continue
 		}

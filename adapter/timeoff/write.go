@@ -108,7 +108,7 @@ func planHours(ctx context.Context, tx *session.Tx, n New, off *TimeOff, p *doma
 		return nil
 	case n.Start == nil && n.End == nil:
 		if off.Note != "" {
-			tx.Warn("LatePoint keeps no note with whole days: it was not stored")
+			tx.Warn("LatePoint keeps no note with whole days: it is not stored")
 			off.Note = ""
 		}
 		return nil

@@ -87,7 +87,7 @@ func TestBookingActions(t *testing.T) {
 		done         string
 	}{
 		{"7005", "approve", url.Values{"send_notification": {"1"}}, []string{"pending → approved", "as its settings and workflows say"}, http.MethodPost, `{"send_notification":true}`, "/approve", "The booking was approved."},
-		{"7005", "decline", url.Values{"reason": {"The room is closed"}}, []string{"pending → cancelled", "The room is closed", "none are sent", "the reason was not stored"}, http.MethodPost, `{"reason":"The room is closed"}`, "/decline", "The booking was declined."},
+		{"7005", "decline", url.Values{"reason": {"The room is closed"}}, []string{"pending → cancelled", "The room is closed", "none are sent", "the reason is not stored"}, http.MethodPost, `{"reason":"The room is closed"}`, "/decline", "The booking was declined."},
 		{"7002", "cancel", nil, []string{"approved → cancelled"}, http.MethodPost, "{}", "/cancel", "The booking was cancelled."},
 		{"7001", "reschedule", url.Values{"start_time": {"16:00"}, "location_id": {"2"}}, []string{"09:00 → 16:00", "Practice by the Park → Studio by the Canal"},
 			http.MethodPut, `{"start_time":"16:00","location_id":2}`, "", "The booking was rescheduled."},

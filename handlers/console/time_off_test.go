@@ -31,7 +31,7 @@ func TestTimeOff(t *testing.T) {
 	v.fill(path, merge(day, url.Values{"start_time": {"20:00"}, "end_time": {"00:00"}})).says(http.StatusUnprocessableEntity, `id="start_time-error"`, "Pro Features")
 
 	before := database.Snapshot(t)
-	rehearsed := v.fill(path, merge(day, url.Values{"note": {"Training"}})).says(http.StatusOK, "Sunday, 6 December 2026", "Miriam Albers", "/console/bookings/7001", "/console/bookings/7002", "it was not stored")
+	rehearsed := v.fill(path, merge(day, url.Values{"note": {"Training"}})).says(http.StatusOK, "Sunday, 6 December 2026", "Miriam Albers", "/console/bookings/7001", "/console/bookings/7002", "it is not stored")
 	if changes := changesOfSite(t, before); len(changes) > 0 {
 		t.Fatalf("the rehearsal wrote %v", changes)
 	}
