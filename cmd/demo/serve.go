@@ -25,7 +25,6 @@ import (
 	"github.com/bookside/bookside/fixtures/embedded"
 	"github.com/bookside/bookside/fixtures/saved"
 	"github.com/bookside/bookside/fixtures/sitefile"
-	"github.com/bookside/bookside/wpdb"
 )
 
 // embeddedDatabase stands for the database inside the process.
@@ -123,11 +122,12 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 	if err := loaded.store(ctx, c, o.force); err != nil {
 		return err
 	}
-	key, err := firstKey(ctx, c, loaded)
+	key, tokens, closeTokens, err := newCredentials(ctx, c, loaded)
 	if err != nil {
 		return err
 	}
-	login := func(ctx context.Context) (string, error) { return newLoginToken(ctx, c, loaded.clock.now) }
+	defer func() { err = errors.Join(err, closeTokens()) }()
+	login := func(ctx context.Context) (string, error) { return tokens.Issue(ctx, "") }
 	token, err := login(ctx)
 	if err != nil {
 		return err
@@ -150,38 +150,23 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 // allPermissions are those of a key for everything but users of WordPress.
 var allPermissions = []string{"read", "write", "delete", "read_changes", "write_webhooks"}
 
-// withDatabase opens the demo's database for a function.
-func withDatabase(ctx context.Context, c settings.Config, use func(*wpdb.DB) error) error {
+// newCredentials returns a key, the first that the site has or a new one, and what issues login tokens of the console
+// until it is closed.
+func newCredentials(ctx context.Context, c settings.Config, loaded site) (key string, tokens *keys.AdminTokens, closeTokens func() error, err error) {
 	target, err := server.NewTarget(c)
 	if err != nil {
-		return err
+		return "", nil, nil, err
 	}
 	db, err := target.Open(ctx)
 	if err != nil {
-		return err
+		return "", nil, nil, err
 	}
-	return errors.Join(use(db), db.Close())
-}
-
-// firstKey returns the first key that the site has, or a new one.
-func firstKey(ctx context.Context, c settings.Config, loaded site) (key string, err error) {
 	if len(loaded.keys) > 0 {
-		return loaded.keys[0].Secret, nil
+		key = loaded.keys[0].Secret
+	} else if key, _, err = keys.NewStore(db, loaded.clock.now, rand.Reader).Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: allPermissions}); err != nil {
+		return "", nil, nil, errors.Join(err, db.Close())
 	}
-	err = withDatabase(ctx, c, func(db *wpdb.DB) (err error) {
-		key, _, err = keys.NewStore(db, loaded.clock.now, rand.Reader).Create(ctx, keys.NewKey{Name: "demo", Kind: keys.Test, Permissions: allPermissions})
-		return err
-	})
-	return key, err
-}
-
-// newLoginToken returns a token to log in to the console with.
-func newLoginToken(ctx context.Context, c settings.Config, now domain.Clock) (token string, err error) {
-	err = withDatabase(ctx, c, func(db *wpdb.DB) (err error) {
-		token, err = keys.NewAdminTokens(db, now, rand.Reader).Issue(ctx, "")
-		return err
-	})
-	return token, err
+	return key, keys.NewAdminTokens(db, loaded.clock.now, rand.Reader), db.Close, nil
 }
 
 // errWindowsAddressInUse is WSAEADDRINUSE, which [syscall.EADDRINUSE] does not stand for.
