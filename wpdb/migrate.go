@@ -343,7 +343,7 @@ var ownTables = map[Table]string{
 		KEY claim (status, due_at),
 		KEY finished (finished_at)
 	)`,
-	// Each request that was sent to a webhook, and the start of the response.
+	// Each request that was sent to a webhook with the SHA-256 of its body, and the start of the response.
 	WebhookTries: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		webhook_id BIGINT UNSIGNED NOT NULL,
@@ -353,6 +353,7 @@ var ownTables = map[Table]string{
 		took_ms INT UNSIGNED NOT NULL,
 		failure VARCHAR(190) NOT NULL,
 		answer VARCHAR(500) NOT NULL,
+		digest CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		PRIMARY KEY (id),
 		KEY delivery (delivery_id),
 		KEY webhook (webhook_id, id),

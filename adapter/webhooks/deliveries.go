@@ -57,8 +57,7 @@ func (d Delivery) MessageID() string {
 	return "evt_" + queue.MessageID(d.prefix, d.WebhookID, d.ID, d.CreatedAt)
 }
 
-// Payload returns the body that is sent, without the record that some webhooks get: that is read for each
-// try, and kept nowhere.
+// Payload returns the body that is sent, without the record that some webhooks get, see Sent.
 func (d Delivery) Payload() ([]byte, error) { return d.payload([]byte(d.data)) }
 
 // payload returns the body of a request with the data, in the form that Standard Webhooks recommends.

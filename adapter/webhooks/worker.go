@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -57,10 +56,7 @@ type Options struct {
 	Encode func(journal.Entry) ([]byte, error)
 	// Visible returns the entries that a key, which may be limited, sees.
 	Visible func(ctx context.Context, key *keys.Key, entries []journal.Entry) ([]journal.Entry, error)
-	// Record returns the present record as a key may see it, or with full access if keyID is 0. ok is false
-	// if there is none, or if it is a booking outside the filter. A record that takes too much memory is an
-	// ErrTooLarge.
-	Record func(ctx context.Context, keyID int64, filter Filter, resource journal.Resource, id int64) (record json.RawMessage, ok bool, err error)
+	Record  ReadRecord
 }
 
 // Worker turns entries of the journal into deliveries and sends them. Any number of
@@ -286,6 +282,7 @@ type result struct {
 	delivery Delivery
 	at       time.Time
 	took     time.Duration
+	digest   string // of the body
 	answer   answer
 	// ours is set if the request was not sent completely, for a reason that is not the receiver's.
 	ours bool
@@ -319,6 +316,7 @@ func (w *Worker) try(ctx context.Context, h activeHook, d Delivery) (r result) {
 		r.ours, r.answer = true, answer{err: err}
 		return r
 	}
+	r.digest = digestOf(m.body)
 	r.answer = w.client.send(ctx, r.at, m)
 	return r
 }
@@ -351,8 +349,8 @@ func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (bod
 
 // body returns the body of a delivery, with the present record.
 func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, error) {
-	data := []byte(d.data)
-	if h.Record && d.Event != TestEvent {
+	data := json.RawMessage(d.data)
+	if d.hasRecord(h.Hook) {
 		record, err := w.record(ctx, h, d)
 		switch {
 		case errors.Is(err, ErrTooLarge):
@@ -360,7 +358,7 @@ func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, er
 		case err != nil:
 			return nil, err
 		default:
-			data = slices.Concat(data[:len(data)-1], []byte(`,"record":`), record, []byte{'}'})
+			data = withRecord(data, record)
 		}
 	}
 	body, err := d.payload(data)
@@ -434,16 +432,10 @@ func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record j
 		record, ok, err = w.options.Record(ctx, h.KeyID, h.Filter, d.Resource, d.ResourceID)
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, w.unreadable(err, "a record could not be read for a webhook", h, d)
-	case !ok || d.isDeleted():
-		return json.RawMessage("null"), nil
-	case len(record) > maxRecord:
-		return nil, ErrTooLarge
-	default:
-		return record, nil
 	}
+	return d.recorded(record, ok)
 }
 
 // TestNow sends TestEvent to a webhook at once, whether or not it is enabled, and returns the try. found is

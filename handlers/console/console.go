@@ -19,6 +19,7 @@ import (
 	"github.com/bookside/bookside/adapter/language"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/signature"
@@ -71,6 +72,7 @@ type Site struct {
 	ReadOnly bool
 	// Ask sends a request to the API for a WordPress user or an administrator, see handlers.AskFor.
 	Ask     func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
+	Record  webhooks.ReadRecord
 	Timeout time.Duration // bounds the time that a request may take in the database
 	// Documents are shown below DocumentsPath.
 	Documents func() (*documents.Library, error)

@@ -69,6 +69,7 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	site.Ask = func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
 		return handlers.AskFor(k.handler, user, r)
 	}
+	site.Record = handlers.WebhookOptions(site.Platform, k.keys, false).Record
 	site.Documents = func() (*documents.Library, error) {
 		return documents.New(console.DocumentsPath, os.DirFS(".."), os.DirFS("../../cmd/bookside"))
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -84,7 +85,7 @@ func webhookView(hook webhooks.Hook, labels slots.Labels, deliveries []webhooks.
 			h.Label(h.For("since"), page.Text("Send all changes again since")),
 			h.Input(h.ID("since"), h.Name("since"), h.Type("datetime-local"), h.Required()), g.Text(" "), h.Button(page.Text("Send again")),
 		)),
-		h.P(h.Class("hint"), page.Textf("The log is kept for 30 days, without the records that were sent; %s shows all of it.", h.Kbd(page.Code("bookside webhooks log")))),
+		h.P(h.Class("hint"), page.Textf("The log is kept for 30 days; %s shows all of it.", h.Kbd(page.Code("bookside webhooks log")))),
 		h.P(webhooksLink("All webhooks")),
 	}
 }
@@ -137,9 +138,27 @@ func payloadView(hook webhooks.Hook, d webhooks.Delivery) g.Node {
 	}
 	return h.Details(
 		h.Summary(page.Text("Payload"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of %s", d.Event)})),
-		g.If(hook.Record && d.Event != webhooks.TestEvent, h.P(h.Class("hint"), page.Text("Each try also sends the record as it is then, which is not kept."))),
+		g.If(hook.Record && d.Event != webhooks.TestEvent, h.P(h.Class("hint"),
+			page.Textf("Each try also sends the record as it is then: %s.", h.A(h.Href(fmt.Sprintf("%s/deliveries/%d", webhookPath(hook.ID), d.ID)), page.Text("payload with the record"))))),
 		h.Pre(h.Code(g.Text(string(payload)))),
 	)
+}
+
+// deliveryView shows what is sent with the record, and whether it is what was sent.
+func deliveryView(hook webhooks.Hook, sent webhooks.Sent) g.Node {
+	text := page.Text("This is what a try sends now.")
+	switch {
+	case sent.Same:
+		text = "This is exactly what the last try sent."
+	case sent.Tried:
+		text = "The last try sent something else, because the record has changed since. This is what a try sends now."
+	}
+	return g.Group{
+		h.P(text),
+		h.Pre(h.Code(g.Text(string(sent.Body)))),
+		h.P(h.Class("hint"), page.Text("Records that were sent are not kept, because they have personal data. A digest of what was sent says whether it was the same.")),
+		h.P(h.A(h.Href(webhookPath(hook.ID)), g.Text(hook.Name))),
+	}
 }
 
 func tryView(t webhooks.Try) g.Node {

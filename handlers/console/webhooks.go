@@ -20,6 +20,7 @@ func (c *Console) addWebhooks(mux *http.ServeMux) {
 	mux.Handle("GET "+webhooksPath+"/new", c.withSession(c.showNewWebhook))
 	mux.Handle("POST "+webhooksPath+"/new", c.withForm(c.redisplayNewWebhook, c.createWebhook))
 	mux.Handle("GET "+webhooksPath+"/{id}", c.withSession(func(v *visit) error { return c.showWebhook(v, http.StatusOK, "") }))
+	mux.Handle("GET "+webhooksPath+"/{id}/deliveries/{delivery}", c.withSession(c.showDelivery))
 	mux.Handle("GET "+webhooksPath+"/{id}/edit", c.withSession(c.showEditWebhook))
 	mux.Handle("POST "+webhooksPath+"/{id}/edit", c.withForm(c.redisplayEditWebhook, c.updateWebhook))
 	mux.Handle("GET "+webhooksPath+"/{id}/delete", c.withSession(c.showDeleteWebhook))
@@ -132,6 +133,22 @@ func (c *Console) showWebhook(v *visit, status int, problem page.Text) error {
 	c.answer(v, status, page.Layout{Title: page.Textf("Webhook %s", hook.Name), Invalid: problem != ""}, webhookView(hook, labels, deliveries, tries, csrfToken(v.session), rand.Text(), problem),
 		facts.WebhookLogOf(hook, labels, deliveries, tries))
 	return nil
+}
+
+// showDelivery shows a delivery with the record.
+func (c *Console) showDelivery(v *visit) error {
+	return c.withWebhook(v, func(hook webhooks.Hook) error {
+		id, _ := strconv.ParseInt(v.r.PathValue("delivery"), 10, 64) // 0 if it is none
+		sent, found, err := v.Platform.Webhooks.Sent(v.ctx(), hook, id, v.Record)
+		if err == nil && !found {
+			return c.showWebhook(v, http.StatusNotFound, "There is no such webhook or delivery.")
+		}
+		if err != nil {
+			return err
+		}
+		c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Webhook %s: %s", hook.Name, sent.Event)}, deliveryView(hook, sent))
+		return nil
+	})
 }
 
 func (c *Console) showDeleteWebhook(v *visit) error {

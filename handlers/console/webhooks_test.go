@@ -1,6 +1,9 @@
 package console_test
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -45,13 +48,31 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 		return v.post("/console/webhooks/1/"+action, v.open("/console/webhooks/1").form("/console/webhooks/1/"+action))
 	}
 	do("test").leadsTo("/console/webhooks/1")
-	const withRecord = "Each try also sends the record as it is then, which is not kept."
-	tested := v.open("/console/webhooks/1").says(http.StatusOK, "bookside.test", "waiting", `{"type":"bookside.test","timestamp":"2026-`, `"data":{"webhook_id":1}}`, "without the records that were sent")
+	const withRecord = "Each try also sends the record as it is then"
+	tested := v.open("/console/webhooks/1").says(http.StatusOK, "bookside.test", "waiting", `{"type":"bookside.test","timestamp":"2026-`, `"data":{"webhook_id":1}}`)
 	if strings.Contains(tested.text, withRecord) {
 		t.Error("a test is said to send a record")
 	}
 	database.Execute(t, "UPDATE wp_bookside_webhook_deliveries SET event = 'booking.created'")
-	v.open("/console/webhooks/1").says(http.StatusOK, withRecord)
+	v.open("/console/webhooks/1").says(http.StatusOK, withRecord, `href="/console/webhooks/1/deliveries/1">payload with the record</a>`)
+	v.open("/console/webhooks/1/deliveries/2").says(http.StatusNotFound, "There is no such webhook or delivery.")
+	sent := func(id int64, sentence string) {
+		t.Helper()
+		database.Execute(t, fmt.Sprintf("UPDATE wp_bookside_webhook_deliveries SET resource = 'customers', resource_id = %d", id))
+		p := v.open("/console/webhooks/1/deliveries/1").says(http.StatusOK, sentence, `"record":{`, "Lena")
+		body := regexp.MustCompile(`<pre><code>(.*)</code></pre>`).FindStringSubmatch(string(p.body))
+		if body == nil {
+			t.Fatalf("no body: %s", p.body)
+		}
+		database.Execute(t, fmt.Sprintf("REPLACE INTO wp_bookside_webhook_tries (id, webhook_id, delivery_id, at, status, took_ms, failure, answer, digest) VALUES (1, 1, 1, '2026-11-20 10:00:00', 200, 5, '', '', '%x')",
+			sha256.Sum256([]byte(html.UnescapeString(body[1])))))
+	}
+	sent(1, "This is what a try sends now.")
+	sent(1, "This is exactly what the last try sent.")
+	database.Execute(t, "UPDATE wp_latepoint_customers SET last_name = 'Other' WHERE id = 1")
+	sent(1, "The last try sent something else, because the record has changed since.")
+	v.inGerman("/console/webhooks/1/deliveries/1").wantGerman("a payload")
+	database.Execute(t, "DELETE FROM wp_bookside_webhook_tries")
 	database.Execute(t, "UPDATE wp_bookside_webhook_deliveries SET event = 'bookside.test'")
 	v.open("/console/webhooks").says(http.StatusOK, `class="status active"`)
 	database.Execute(t, "UPDATE wp_bookside_webhooks SET failing_since = '2026-01-02 10:00:00', key_id = 1")

@@ -222,6 +222,7 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 		Ask: func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
 			return handlers.AskFor(serving, user, r)
 		},
+		Record:  handlers.WebhookOptions(platform, store, s.Config.Compat.Timestamps == "site").Record,
 		API:     "http://" + Dialable(api.address) + base,
 		Proxied: len(options.TrustedProxies) > 0,
 		Proxy: console.Proxy{
