@@ -155,7 +155,7 @@ func deliveryView(hook webhooks.Hook, sent webhooks.Sent) g.Node {
 	}
 	return g.Group{
 		h.P(text),
-		h.Pre(h.Code(g.Text(string(sent.Body)))),
+		h.Pre(h.Class("payload"), h.Code(g.Text(string(sent.Body)))),
 		h.P(h.Class("hint"), page.Text("Records that were sent are not kept, because they have personal data. A digest of what was sent says whether it was the same.")),
 		h.P(h.A(h.Href(webhookPath(hook.ID)), g.Text(hook.Name))),
 	}

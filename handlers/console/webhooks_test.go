@@ -60,7 +60,7 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 		t.Helper()
 		database.Execute(t, fmt.Sprintf("UPDATE wp_bookside_webhook_deliveries SET resource = 'customers', resource_id = %d", id))
 		p := v.open("/console/webhooks/1/deliveries/1").says(http.StatusOK, sentence, `"record":{`, "Lena")
-		body := regexp.MustCompile(`<pre><code>(.*)</code></pre>`).FindStringSubmatch(string(p.body))
+		body := regexp.MustCompile(`<pre class="payload"><code>(.*)</code></pre>`).FindStringSubmatch(string(p.body))
 		if body == nil {
 			t.Fatalf("no body: %s", p.body)
 		}
