@@ -25,15 +25,18 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 	if err != nil {
 		return l, err
 	}
-	l.Filter = lists.FilterSearch(base, f.Search, append(searchedColumns("c"), "b.booking_code")...)
+	l.Filter = base
+	if f.Search != nil {
+		l.Filter = base.Where(sq.Or{f.searchesCustomer("c"), f.searchesCode()})
+	}
 	if s.Export != nil { // which finds all of them anyway
 		return l, nil
 	}
 	l.Counts = l.Filter.Column("COUNT(*)")
 	queries := []sq.SelectBuilder{base}
 	if f.Search != nil {
-		queries = []sq.SelectBuilder{base.Where(session.In("b.customer_id", searchedCustomers(s, *f.Search))), lists.FilterSearch(base, f.Search, "b.booking_code")}
-		l.Counts = countSearched(s, base, *f.Search)
+		queries = []sq.SelectBuilder{base.Where(f.bySearchedCustomer(s)), base.Where(f.searchesCode())}
+		l.Counts = f.countSearched(s, base)
 	}
 	l = lists.WithLength(s, l, f.Paging, false)
 	began := s.Totals.Now()
@@ -84,21 +87,33 @@ func matchingIDs(ctx context.Context, op string, db *wpdb.DB, queries []sq.Selec
 	return ids, false, nil
 }
 
-// searchedColumns are the expressions that a customer search matches.
-func searchedColumns(alias string) []string {
-	return []string{alias + ".first_name", alias + ".last_name", lists.FullName(alias), alias + ".email"}
+// searchesCustomer returns the condition that the search finds a customer.
+func (f Filter) searchesCustomer(alias string) sq.Sqlizer {
+	if f.ByWords {
+		return records.DescribesCustomer(alias, *f.Search)
+	}
+	return lists.ContainsAny(*f.Search, alias+".first_name", alias+".last_name", lists.FullName(alias), alias+".email")
 }
 
-// searchedCustomers selects the customers that a search for bookings finds. With a join, servers would read
-// all bookings and the customer of each.
-func searchedCustomers(s *session.Session, text string) sq.SelectBuilder {
-	return sq.Select("k.id").From(s.DB.As(wpdb.Customers, "k")).Where(lists.ContainsAny(text, searchedColumns("k")...))
+// searchesCode returns the condition that the search finds the code of a booking, b. For its beginning the server has
+// the index bookside_booking_code.
+func (f Filter) searchesCode() sq.Sqlizer {
+	if f.ByWords {
+		return sq.Like{"b.booking_code": wpdb.Begins(*f.Search)}
+	}
+	return lists.ContainsAny(*f.Search, "b.booking_code")
+}
+
+// bySearchedCustomer returns the condition that the search finds the customer of a booking, b. With a join, servers
+// would read all bookings and the customer of each.
+func (f Filter) bySearchedCustomer(s *session.Session) sq.Sqlizer {
+	return session.In("b.customer_id", sq.Select("k.id").From(s.DB.As(wpdb.Customers, "k")).Where(f.searchesCustomer("k")))
 }
 
 // countSearched counts the bookings of a search: those of matching customers, and others whose code
 // matches. A single condition for both would look up the customer of each booking.
-func countSearched(s *session.Session, filter sq.SelectBuilder, text string) sq.Sqlizer {
-	byCustomer := filter.Where(session.In("b.customer_id", searchedCustomers(s, text)))
-	byCode := lists.FilterContains(filter, text, "b.booking_code").Where(sq.Expr("(?) IS NOT TRUE", lists.ContainsAny(text, searchedColumns("c")...)))
+func (f Filter) countSearched(s *session.Session, filter sq.SelectBuilder) sq.Sqlizer {
+	byCustomer := filter.Where(f.bySearchedCustomer(s))
+	byCode := filter.Where(f.searchesCode()).Where(sq.Expr("(?) IS NOT TRUE", f.searchesCustomer("c")))
 	return sq.ConcatExpr("SELECT (", byCustomer.Column("COUNT(*)"), ") + (", byCode.Column("COUNT(*)"), ")")
 }

@@ -109,6 +109,12 @@ func LoadStoredCustomer(ctx context.Context, s *session.Session, id int64) (Cust
 	return records[0], err
 }
 
+// DescribesCustomer returns the condition that each word of a text is in the name, the e-mail address or the telephone
+// number of a customer.
+func DescribesCustomer(alias, text string) sq.Sqlizer {
+	return lists.ContainsWords(text, lists.FullName(alias), alias+".email", alias+".phone")
+}
+
 // storedCustomerColumns are the columns of customers, c, that are read. Columns with passwords and session
 // keys are never read.
 var storedCustomerColumns = []string{

@@ -105,7 +105,7 @@ func (l *bookingList) filter() bookings.Filter {
 		l.when, f.Upcoming = upcomingBookings, true
 	}
 	if text := l.values.Get("q"); text != "" {
-		f.Search = &text
+		f.Search, f.ByWords = &text, true
 	}
 	if status := l.values.Get("status"); slices.Contains(l.statuses, status) && l.when != cancelledBookings {
 		f.Status = &status

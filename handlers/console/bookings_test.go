@@ -105,7 +105,9 @@ func TestBookingList(t *testing.T) {
 		"?from=2026-12-06&to=2026-12-14&agent=2":        {"7003", "7001"},
 		"?when=all&customer=3&from=2026-12-06":          {"7005", "7001"},
 		"?from=2026-12-06&to=2026-12-06&location=2":     {"", "7001"},
-		"?q=CODE7002":                     {"7002", "7001"},
+		"?q=CODE7002": {"7002", "7001"},
+		"?q=code70&from=2026-12-06&to=2026-12-06": {"7002", "7003"},
+		"?q=ODE7002":                      {"", "7002"},
 		"?q=%FFCODE70%ED%A0%8002%C3":      {"7002", "7001"},
 		"?when=past&from=2026-12-06":      {"", "7001"},
 		"?status=none&agent=x&from=never": {"", "7005"},
@@ -115,6 +117,7 @@ func TestBookingList(t *testing.T) {
 			t.Errorf("%s: not with %s, or with %s", query, found.with, found.without)
 		}
 	}
+	v.open("/console/bookings/list?q=nobody+at+all").says(http.StatusOK, `<p role="status">No booking was found for nobody at all: try another part`)
 	v.open("/console/bookings/list?q=7002").leadsTo("/console/bookings/7002")
 	v.open("/console/bookings/list?when=all").says(http.StatusOK, "1–50 of ", "page=2")
 	v.open("/console/bookings/list?when=all&page=2").says(http.StatusOK, "51–100 of ", "page=1", "page=3")

@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
@@ -18,10 +19,12 @@ import (
 
 const searchPath = Path + "/search"
 
-// foundPerKind is how many bookings, customers and requests a search shows.
-const foundPerKind = 10
+const (
+	foundPerKind          = 10  // bookings, customers and requests that a search shows
+	customersWithBookings = 100 // customers whose bookings it finds
+)
 
-// searchResults are what a search found by code, name, e-mail address or id.
+// searchResults are what a search found by code, name, e-mail address, telephone number or id.
 type searchResults struct {
 	text      string
 	site      *session.Session
@@ -69,17 +72,16 @@ func (f *searchResults) load(v *visit) error {
 	return nil
 }
 
-// loadByText loads bookings by their code, or by their customer's name or address, and such customers. It reads every
-// customer and the code of every booking.
+// loadByText loads the customers whom the text describes, their bookings, and those whose code begins with it. It reads
+// customers until it has found enough of them.
 func (f *searchResults) loadByText(v *visit) error {
-	paging := session.Paging{Page: 1, PerPage: foundPerKind}
-	booked, err := bookings.List(v.ctx(), f.site, bookings.Filter{Paging: paging, Search: &f.text, Descending: true})
+	known, err := customers.Find(v.ctx(), f.site, f.text, customersWithBookings)
 	if err != nil {
 		return err
 	}
-	f.bookings = booked.Records
-	known, err := customers.List(v.ctx(), f.site, customers.Filter{Paging: paging, Search: &f.text})
-	f.customers = known.Records
+	f.customers = known[:min(len(known), foundPerKind)]
+	ids := lists.IDsOf(known, func(c records.Customer) int64 { return c.ID })
+	f.bookings, err = bookings.Find(v.ctx(), f.site, f.text, ids, foundPerKind)
 	return err
 }
 

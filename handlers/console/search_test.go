@@ -21,7 +21,7 @@ func TestSearch(t *testing.T) {
 	k.visitor().open("/console/search?q=x").leadsTo("/console/login")
 	v := k.login()
 	v.open("/console/keys").says(http.StatusOK, `action="/console/search"`, `data-key="b"`)
-	v.open("/console/search").says(http.StatusOK, "by code, name, e-mail address or id")
+	v.open("/console/search").says(http.StatusOK, "by code, name, e-mail address, telephone number or id")
 	for text, found := range map[string]struct{ with, without string }{
 		"CODE7001":       {"/console/bookings/7001", "/console/bookings/7002"},
 		" 7002 ":         {"/console/bookings/7002", "/console/bookings/7001"},
@@ -31,6 +31,12 @@ func TestSearch(t *testing.T) {
 		"bookings/7001":  {"/console/requests/1", "/console/requests/2"},
 		"Jörg Müller":    {"Nothing was found", "<table"},
 		"Conti":          {"when=all&customer=3", "customer=4"},
+		"hoffmann  LENA": {"when=all&customer=1", "customer=2"},
+		"offman":         {"when=all&customer=1", "customer=2"},
+		"3023 125011":    {"when=all&customer=1", "customer=2"},
+		"Hoffmann Jörg":  {"Nothing was found", "<table"},
+		"code700":        {"/console/bookings/7001", "Customers"},
+		"ODE7001":        {"Nothing was found", "<table"},
 		"nobody at all":  {"Nothing was found", "<table"},
 		"<b>\xff%_'\\":   {"Nothing was found", "<b>"},
 		"99999999999999": {"Nothing was found", "<table"},

@@ -23,7 +23,7 @@ func (l *bookingList) view() g.Node {
 		parts[i].Here = parts[i].Path == l.when
 		parts[i].Path = l.path("when", parts[i].Path)
 	}
-	list := h.P(page.Text("There are no such bookings: try another part of the list, or fewer conditions."))
+	list := h.P(h.Role("status"), l.nothing())
 	if len(l.found.Records) > 0 {
 		list = page.Table([]page.Text{"Customer", "Time", "Service", "Agent", "Status"}, g.Map(l.found.Records, func(b records.Booking) g.Node { return bookingRow(l.site, b) }))
 	}
@@ -34,6 +34,14 @@ func (l *bookingList) view() g.Node {
 		list,
 		l.pages(),
 	}
+}
+
+// nothing says that the list is empty.
+func (l *bookingList) nothing() page.Phrase {
+	if l.values.Has("q") {
+		return page.Textf("No booking was found for %s: try another part of the list, or fewer conditions.", l.values.Get("q"))
+	}
+	return page.Text("There are no such bookings: try another part of the list, or fewer conditions.")
 }
 
 // path returns the address of the list with another value of a parameter.

@@ -19,7 +19,7 @@ func searchField(text string) g.Node {
 
 func (f *searchResults) view() g.Node {
 	if f.text == "" {
-		return h.P(page.Text("Search bookings, customers and requests by code, name, e-mail address or id."))
+		return h.P(page.Text("Search bookings, customers and requests by code, name, e-mail address, telephone number or id."))
 	}
 	parts := []g.Node{
 		page.ZoneHint(),
@@ -29,7 +29,7 @@ func (f *searchResults) view() g.Node {
 		foundView("Requests", "More requests", []page.Text{"Request", "Key", "Status", "Duration", "Statements", "Time"}, f.requests, requestList{Keys: f.keyNames}.row, requestsOf("request", f.text)),
 	}
 	if len(f.bookings)+len(f.customers)+len(f.requests) == 0 {
-		return h.P(page.Textf("Nothing was found by code, name, e-mail address or id: %s", f.text))
+		return h.P(h.Role("status"), page.Textf("Nothing was found by code, name, e-mail address, telephone number or id: %s", f.text))
 	}
 	return g.Group(parts)
 }
