@@ -31,7 +31,7 @@ const (
 type overview struct {
 	health  *shared.Value[health]
 	figures *shared.Value[daystats.Day]
-	agenda  *shared.Value[agenda]
+	agenda  *shared.Value[slots.Agenda]
 }
 
 // health is the state of the site and of its pending work.
@@ -39,13 +39,8 @@ type health struct {
 	diagnose.Report
 	rating    []diagnose.Rating // nil if pending work cannot be examined
 	documents *documents.Library
-}
-
-// agenda counts the bookings of the days around today, and has those that overlap.
-type agenda struct {
-	slots.Agenda
-	overlaps []overlaps.Group
-	more     int // number of overlaps not shown
+	overlaps  []overlaps.Group // bookings that overlap, from today on
+	more      int              // number of overlaps not shown
 }
 
 // next has the bookings of today and tomorrow, which visitors do not share: it is cheap, and people look there for what
@@ -77,7 +72,24 @@ func (s *Site) health(ctx context.Context) (health, error) {
 	if work, err := upkeep.LoadWork(ctx, s.Platform); err == nil {
 		h.rating = diagnose.Rate(work)
 	}
-	return h, nil
+	if report.Conflicts != nil && len(report.Conflicts.Conflicts) > 0 {
+		h.overlaps, err = session.ServeBackground(ctx, s.Platform, func(ctx context.Context, site *session.Session) ([]overlaps.Group, error) {
+			return loadOverlaps(ctx, site, *report.Conflicts)
+		})
+		h.more = max(len(report.Conflicts.Conflicts)-shownOverlaps, 0)
+	}
+	return h, err
+}
+
+// loadOverlaps describes the first overlaps of a report.
+func loadOverlaps(ctx context.Context, site *session.Session, report slots.ConflictReport) ([]overlaps.Group, error) {
+	shown := report.Conflicts[:min(len(report.Conflicts), shownOverlaps)]
+	bookings, err := slots.ConflictingBookings(ctx, site, shown)
+	if err != nil {
+		return nil, err
+	}
+	address, err := slots.Address(ctx, site)
+	return overlaps.Of(shown, bookings, report.Assets, address), err
 }
 
 func (s *Site) day(ctx context.Context) (daystats.Day, error) { return s.Figures.Day(ctx) }
@@ -89,32 +101,10 @@ const (
 	shownOverlaps = 20 // pairs
 )
 
-func (s *Site) agenda(ctx context.Context) (agenda, error) {
-	return session.ServeBackground(ctx, s.Platform, loadAgenda)
-}
-
-func loadAgenda(ctx context.Context, site *session.Session) (agenda, error) {
-	counted, err := slots.LoadAgenda(ctx, site, agendaDays)
-	if err != nil {
-		return agenda{}, err
-	}
-	a := agenda{Agenda: counted}
-	report, err := slots.FindConflicts(ctx, site)
-	if err != nil || len(report.Conflicts) == 0 {
-		return a, err
-	}
-	shown := report.Conflicts[:min(len(report.Conflicts), shownOverlaps)]
-	a.more = len(report.Conflicts) - len(shown)
-	bookings, err := slots.ConflictingBookings(ctx, site, shown)
-	if err != nil {
-		return a, err
-	}
-	address, err := slots.Address(ctx, site)
-	if err != nil {
-		return a, err
-	}
-	a.overlaps = overlaps.Of(shown, bookings, report.Assets, address)
-	return a, nil
+func (s *Site) agenda(ctx context.Context) (slots.Agenda, error) {
+	return session.ServeBackground(ctx, s.Platform, func(ctx context.Context, site *session.Session) (slots.Agenda, error) {
+		return slots.LoadAgenda(ctx, site, agendaDays)
+	})
 }
 
 func loadNext(v *visit) (n next, err error) {

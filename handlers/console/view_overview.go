@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/charts"
 	"github.com/bookside/bookside/handlers/console/overlaps"
 	"github.com/bookside/bookside/handlers/console/page"
@@ -27,7 +28,7 @@ type overviewPage struct {
 	health                                                    health
 	figures                                                   daystats.Day
 	next                                                      next
-	agenda                                                    agenda
+	agenda                                                    slots.Agenda
 	healthAge                                                 time.Duration
 	healthProblem, nextProblem, figuresProblem, agendaProblem page.Text
 }
@@ -37,10 +38,10 @@ func (p overviewPage) view() g.Node {
 		page.ZoneHint(),
 		section("needs", "What needs you", p.healthProblem, func() g.Node { return needsView(p.health) }),
 		section("next", "Today and tomorrow", p.nextProblem, func() g.Node { return nextView(p.next) }),
-		g.Iff(len(p.agenda.overlaps) > 0, func() g.Node {
-			return section("overlaps", "Overlapping bookings", "", func() g.Node { return overlaps.View(p.agenda.overlaps, p.agenda.more) })
+		g.Iff(len(p.health.overlaps) > 0, func() g.Node {
+			return section("overlaps", "Overlapping bookings", "", func() g.Node { return overlaps.View(p.health.overlaps, p.health.more) })
 		}),
-		section("bookings", "Bookings, 30 days back and ahead", p.agendaProblem, func() g.Node { return charts.Bookings(p.agenda.Agenda) }),
+		section("bookings", "Bookings, 30 days back and ahead", p.agendaProblem, func() g.Node { return charts.Bookings(p.agenda) }),
 		section("day", "The last 24 hours", p.figuresProblem, func() g.Node { return charts.Day(p.figures, p.zone) }),
 		g.Iff(p.healthProblem == "", func() g.Node { return technicalView(p.health, p.healthAge) }),
 		h.P(h.Class("hint"), page.Text("Visitors share what is found: the health, the overlaps and the counts of bookings for a minute, the requests for ten seconds.")),
