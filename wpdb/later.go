@@ -91,6 +91,23 @@ func (db *DB) sendWaiting(ctx context.Context, more ...waitingChange) error {
 	return nil
 }
 
+// allSucceed sends statements that change nothing in one text, and reports whether all of them succeeded. It sends none
+// where statements cannot be sent together.
+func (db *DB) allSucceed(ctx context.Context, statements []string) bool {
+	if !db.together {
+		return false
+	}
+	release, err := db.acquire(ctx)
+	if err != nil {
+		return false
+	}
+	defer release()
+	defer spend(ctx, time.Now())
+	count(ctx, 1, 0)
+	_, err = db.on.ExecContext(context.WithValue(ctx, severalKey{}, new(severalResults)), strings.Join(statements, ";\n"))
+	return err == nil
+}
+
 func (db *DB) runEach(ctx context.Context, changes []waitingChange) error {
 	for _, w := range changes {
 		result, err := w.run(ctx, db)
@@ -113,8 +130,8 @@ var (
 	errNoResult = errors.New("the driver does not tell the result of each statement")
 )
 
-// oneStatement returns an error for a text with several statements that sendWaiting did not make. Such
-// texts contain no values.
+// oneStatement returns an error for a text with several statements that was not made here. Such texts
+// contain no values.
 func oneStatement(ctx context.Context, text string) error {
 	if _, several := ctx.Value(severalKey{}).(*severalResults); !several && strings.Contains(text, ";") {
 		return errSeveral

@@ -151,6 +151,39 @@ func (db *DB) HasPrivilege(ctx context.Context, p Privilege, t Table) (bool, err
 	return allowed, err
 }
 
+// Rights answers as HasPrivilege does, without asking about each privilege where the user has them all.
+type Rights struct {
+	db      *DB
+	granted *Schema // all that requests need on its tables is granted; nil if that is not known
+}
+
+// Rights asks at once about all privileges that requests need on the tables of the schema.
+func (db *DB) Rights(ctx context.Context, schema *Schema, customersAreUsers bool) Rights {
+	var probes []string
+	for _, t := range Tables() {
+		if !schema.Has(t) {
+			continue
+		}
+		for _, p := range t.Privileges(Needs{Exists: true, CustomersAreUsers: customersAreUsers}) {
+			if p != Alter { // whose probe always fails
+				probes = append(probes, p.probe(db, t))
+			}
+		}
+	}
+	if db.allSucceed(ctx, probes) {
+		return Rights{db, schema}
+	}
+	return Rights{db: db}
+}
+
+// Has is described at [DB.HasPrivilege]. The privilege must be one that is needed on the table.
+func (r Rights) Has(ctx context.Context, p Privilege, t Table) (bool, error) {
+	if r.granted != nil && r.granted.Has(t) && p != Alter {
+		return true, nil
+	}
+	return r.db.HasPrivilege(ctx, p, t)
+}
+
 // ReadsPasswords reports whether the database user may read the users' password hashes. No request reads
 // them.
 func (db *DB) ReadsPasswords(ctx context.Context) (bool, error) {

@@ -44,10 +44,39 @@ func TestHasPrivilege(t *testing.T) {
 					}
 				}
 			}
+			wantRights(t, db, want)
 		})
 	}
 	if after := singleValue(t, database.SQL, rows); after != before {
 		t.Errorf("%s rows, before %s", after, before)
+	}
+}
+
+// wantRights checks that Rights knows the same privileges, and asks once if all that requests need are granted.
+func wantRights(t *testing.T, db *wpdb.DB, want []wpdb.Privilege) {
+	t.Helper()
+	schema, err := db.Schema(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, used := wpdb.WithUsage(t.Context())
+	rights := db.Rights(ctx, schema, true)
+	asked := int64(1)
+	for _, table := range wpdb.Tables() {
+		if !schema.Has(table) {
+			continue
+		}
+		for _, privilege := range table.Privileges(wpdb.Needs{Exists: true, CustomersAreUsers: true}) {
+			if len(want) < len(readAndWrite) || privilege == wpdb.Alter {
+				asked++
+			}
+			if got, err := rights.Has(ctx, privilege, table); err != nil || got != slices.Contains(want, privilege) {
+				t.Errorf("%s on %s: %t, %v", privilege, table, got, err)
+			}
+		}
+	}
+	if n := used.Queries(); n != asked {
+		t.Errorf("%d statements, want %d", n, asked)
 	}
 }
 

@@ -70,14 +70,15 @@ func probe(ctx context.Context, db *wpdb.DB) (Privileges, error) {
 	if err != nil {
 		return p, err
 	}
+	rights := db.Rights(ctx, schema, p.customersAreUsers)
 	for _, table := range wpdb.Tables() {
-		readable, err := db.HasPrivilege(ctx, wpdb.Select, table)
+		readable, err := rights.Has(ctx, wpdb.Select, table)
 		exists := !errors.Is(err, wpdb.ErrSchema)
 		switch {
 		case exists && err != nil:
 			return p, err
 		case readable, !exists && table.Own():
-			lacking := p.probeWrites(ctx, db, table, exists)
+			lacking := p.probeWrites(ctx, rights, table, exists)
 			p.tables = append(p.tables, tablePrivileges{table, exists, lacking})
 		case exists:
 			p.addUnreadable(schema, table)
@@ -110,10 +111,10 @@ func (p *Privileges) addUnreadable(schema *wpdb.Schema, table wpdb.Table) {
 }
 
 // probeWrites reports whether privileges to write the table are missing.
-func (p *Privileges) probeWrites(ctx context.Context, db *wpdb.DB, table wpdb.Table, exists bool) (lacking bool) {
+func (p *Privileges) probeWrites(ctx context.Context, rights wpdb.Rights, table wpdb.Table, exists bool) (lacking bool) {
 	var words []string
 	for _, privilege := range table.Privileges(p.needs(exists))[1:] { // except SELECT
-		allowed, err := db.HasPrivilege(ctx, privilege, table)
+		allowed, err := rights.Has(ctx, privilege, table)
 		switch {
 		case !exists && errors.Is(err, wpdb.ErrSchema): // has the privilege
 		case err != nil:
