@@ -20,7 +20,7 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// How long visitors share the contents of the overview. Examining a site takes some hundred statements.
+// How long visitors share the contents of the overview. Examining a site takes some sixty statements.
 const (
 	healthLife  = time.Minute
 	agendaLife  = time.Minute
