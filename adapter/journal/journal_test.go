@@ -540,7 +540,11 @@ func TestNothingIsMissed(t *testing.T) {
 			journals[i].Run(running, Options{Sweep: time.Hour, Keep: time.Hour, Schema: schema, Owner: fmt.Sprint("server", i)}, log)
 		})
 	}
-	const writers, transactions = 8, 150
+	const writers = 8
+	transactions := 50
+	if fixtures.Thorough() {
+		transactions = 150
+	}
 	writing := wpdbtest.Open(t, database, writers)
 	var committed [writers]int64 // changes; record 1_000_000 + w of writer w, which counts in its status
 	var work sync.WaitGroup
