@@ -129,15 +129,6 @@ func ContainsAny(text string, expressions ...string) sq.Or {
 	return any
 }
 
-// ContainsWords is the condition that each word of a text is in any of some texts.
-func ContainsWords(text string, expressions ...string) sq.And {
-	all := sq.And{}
-	for word := range strings.FieldsSeq(text) {
-		all = append(all, ContainsAny(word, expressions...))
-	}
-	return all
-}
-
 // Direction returns an ORDER BY term.
 func Direction(column string, desc bool) string {
 	if desc {
