@@ -193,18 +193,29 @@ func TestCompanionEntersChanges(t *testing.T) {
 			}
 			part.execute(b.db.SQL, "ALTER TABLE {own}change_inbox ADD COLUMN old_customer_id BIGINT UNSIGNED NULL")
 		})
-		t.Run("no inbox", func(t *testing.T) {
-			part := *b
-			part.t = t
-			part.execute(b.db.SQL, "RENAME TABLE {own}change_inbox TO {own}away")
-			if got := returns[int](&part, `global $wpdb; return $wpdb->update($wpdb->prefix . 'latepoint_agents', ['title' => 'w'], ['id' => 1]);`); got != 1 {
-				t.Errorf("%d rows updated", got)
-			}
-			part.execute(b.db.SQL, "RENAME TABLE {own}away TO {own}change_inbox")
-			if got := returns[int](&part, "return bookside_companion_failures()['journal']['count'];"); got != 1 {
-				t.Errorf("%d failures counted", got)
-			}
-		})
+		for _, c := range []struct {
+			name, tables string
+			failures     int
+		}{
+			{"no server yet", "{own}change_positions TO {own}unborn, {own}change_inbox TO {own}away", 0},
+			{"no inbox", "{own}change_inbox TO {own}away", 1},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				part := *b
+				part.t = t
+				part.execute(b.db.SQL, "RENAME TABLE "+c.tables)
+				if got := returns[int](&part, `global $wpdb; return $wpdb->update($wpdb->prefix . 'latepoint_agents', ['title' => '`+c.name+`'], ['id' => 1]);`); got != 1 {
+					t.Errorf("%d rows updated", got)
+				}
+				part.execute(b.db.SQL, "RENAME TABLE {own}away TO {own}change_inbox")
+				if c.failures == 0 {
+					part.execute(b.db.SQL, "RENAME TABLE {own}unborn TO {own}change_positions")
+				}
+				if got := returns[int](&part, "return bookside_companion_failures()['journal']['count'] ?? 0;"); got != c.failures {
+					t.Errorf("%d failures counted", got)
+				}
+			})
+		}
 		if faults := b.Faults(t); strings.Contains(faults, "mu-plugins") {
 			t.Error(faults)
 		}

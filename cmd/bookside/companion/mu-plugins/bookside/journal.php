@@ -296,7 +296,11 @@ class BooksideJournal
                     ];
                 }
                 if (!$this->insert($prefix, $rows)) {
-                    bookside_companion_failed('journal', (string) $wpdb->last_error);
+                    $problem = (string) $wpdb->last_error;
+                    // Before the server's first start there are no tables, and nobody follows changes.
+                    if ($wpdb->query("SELECT 1 FROM `{$prefix}bookside_change_positions` LIMIT 0") !== false) {
+                        bookside_companion_failed('journal', $problem);
+                    }
                 }
             }
         } catch (\Throwable $e) {
