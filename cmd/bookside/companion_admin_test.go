@@ -252,14 +252,15 @@ func testPagesOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) 
 		(9005, UTC_TIMESTAMP(3), 'w', 0, 0, 1, 'POST', '/bookings', 0, '', 200, '', 100, 1, '', '', '', 0, NULL, 1)`)
 	execute(t, db.SQL, `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
 			VALUES (7901, 1, 1, 1, 'approved', '2027-06-01', 600, '2027-06-01', 660, 0, 0, 1)`)
-	const parts = `foreach (['page', 'parts', 'actions', 'requests', 'times', 'extensions', 'settings'] as $part) { require_once WP_PLUGIN_DIR . "/bookside/admin/$part.php"; }
+	const parts = `foreach (['page', 'parts', 'actions', 'requests', 'times', 'webhooks', 'extensions', 'settings'] as $part) { require_once WP_PLUGIN_DIR . "/bookside/admin/$part.php"; }
 		$show = function (string $show, array $asked = []) { $_GET = $asked; call_user_func("Bookside\\$show"); };
 		$respond = function (int $status, string $body) { add_filter('pre_http_request', fn() => ['headers' => [], 'body' => $body, 'response' => ['code' => $status]]); };`
 	german := w.Run(t, `$wp_filter = ['locale' => [10 => [['function' => fn() => 'de_DE', 'accepted_args' => 0]]]];`, parts+`$show('show_requests'); $show('show_requests', ['request' => '9001']);
 		$show('show_times', ['service' => '1', 'agent' => '1', 'location' => '1', 'day' => '2027-06-01']); $show('show_times', ['service' => '1', 'day' => '2027-06-06']);
 		$show('show_times', ['service' => '999']);
-		echo Bookside\said_with_values('"x" is not a network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address.'), Bookside\said_with_values('Write 1 to 190 characters without line breaks.'), Bookside\said_with_values('as it is');`)
-	wantTexts(t, german, `"x" ist kein Netz; schreiben`, "Schreiben Sie 1 bis 190 Zeichen ohne", "as it is", "GET /bookings/7 find &lt;i&gt;", "Alle Anfragen an die API seit Mitternacht", "Benutzer 999", "GET, keine Route", "1,200 Anfragen ohne gültigen Schlüssel", "12.3 ms", "<code>till-1</code>",
+		echo Bookside\said_with_values('"x" is not a network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address.'), Bookside\said_with_values('Write 1 to 190 characters without line breaks.'), Bookside\said_with_values('as it is');
+		foreach ([[500, 'answered 500'], [307, 'answered 307: redirects are not followed'], [0, 'no answer in 10 s']] as [$status, $failure]) { echo Bookside\delivery_failure(['status' => $status, 'failure' => $failure]); }`)
+	wantTexts(t, german, "mit 500 beantwortet", "antwortete 307: Weiterleitungen", "no answer in 10 s", `"x" ist kein Netz; schreiben`, "Schreiben Sie 1 bis 190 Zeichen ohne", "as it is", "GET /bookings/7 find &lt;i&gt;", "Alle Anfragen an die API seit Mitternacht", "Benutzer 999", "GET, keine Route", "1,200 Anfragen ohne gültigen Schlüssel", "12.3 ms", "<code>till-1</code>",
 		"<code>a=&lt;b&gt;</code>", "Must be &lt;b&gt;.", "Den Kunden gibt es nicht.", "200</span><br>Probelauf", "c &lt;i&gt;", "{&quot;b&quot;:&quot;&lt;u&gt;&quot;}", "Startzeiten sind frei am Tuesday", "Eine andere Buchung überschneidet sich.", "route_name=bookings__index&#038;filter%5Bid%5D=7901", "die Buchung",
 		"Arbeitszeiten der Fachkraft", "An diesem Tag arbeitet niemand.", "Die Angaben sind ungültig. Die Leistung gibt es nicht.")
 	if strings.Contains(german, "/coupons") {

@@ -68,7 +68,7 @@ function show_webhook_log(array $webhook, array $deliveries): void
         $answer = '';
         if ($delivery['failure'] !== '' || $delivery['status'] > 0) {
             /* translators: 1: an HTTP status or an error. 2: a number of milliseconds. */
-            $answer = sprintf(__('%1$s in %2$s ms', 'bookside'), $delivery['failure'] !== '' ? $delivery['failure'] : $delivery['status'], number_format_i18n($delivery['took_ms']));
+            $answer = sprintf(__('%1$s in %2$s ms', 'bookside'), delivery_failure($delivery) ?: $delivery['status'], number_format_i18n($delivery['took_ms']));
         }
         $rows[] = [
             'event' => '<strong>' . esc_html($delivery['event']) . '</strong> ' . esc_html((string) ($delivery['resource_id'] ?: '')),
@@ -84,4 +84,11 @@ function show_webhook_log(array $webhook, array $deliveries): void
     ];
     show_table(__('Latest deliveries', 'bookside'), $columns, $rows, __('Nothing was sent yet.', 'bookside'));
     printf('<p><a href="%s">%s</a></p>', esc_url(page_url('webhooks')), esc_html__('All webhooks', 'bookside'));
+}
+
+/** Returns why a delivery failed, in the language of the site; '' if it did not. Texts for translations have %d for the status. */
+function delivery_failure(array $delivery): string
+{
+    $status = (string) $delivery['status'];
+    return str_replace('%d', $status, said(str_replace($status, '%d', $delivery['failure'])));
 }
