@@ -125,6 +125,17 @@ func (v *visitor) expand() {
 	v.activate("Show more details")
 	v.until("document.querySelector('tr.is-expanded')")
 	v.eval(closed + ".forEach(e => e.click())")
+	// As in WordPress 7.1, whatever the version here.
+	v.eval(`document.head.insertAdjacentHTML('beforeend', '<style>@media (max-width: 782px) {' +
+		'.wp-list-table tr { display: flex; flex-wrap: wrap } .wp-list-table td.column-primary { flex: 1 } .wp-list-table td:nth-child(n + 3) { flex: 0 1 100% }' +
+		'.wp-list-table td::before { content: attr(data-colname) } }</style>')`)
+	const first = "[...document.querySelectorAll('.bookside tbody td.column-primary')].filter(e => e.offsetParent)"
+	if label := v.eval(first + ".map(e => getComputedStyle(e, '::before').content).find(text => text.length > 2)"); label != "undefined" {
+		v.t.Errorf("%s is written over a cell", label)
+	}
+	if beside := v.eval(first + ".filter(e => e.nextElementSibling.getBoundingClientRect().top < e.getBoundingClientRect().bottom - 1).length"); beside != "0" {
+		v.t.Errorf("%s cells stand beside the first of their row", beside)
+	}
 }
 
 // open opens an address below wp-admin.
@@ -152,7 +163,7 @@ func TestCompanionPages(t *testing.T) {
 	w := newCompanionSite(t, db)
 	s := serveAt(t, settingsFor(db), time.Now) // WordPress uses the real clock
 	s.awaitFingerprint()
-	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']); update_option('show_avatars', 0); update_option('date_format', 'Y-m-d'); update_option('time_format', 'H:i');
+	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://`+s.admin()+`']); update_option('show_avatars', 0); update_option('date_format', 'Y-m-d'); update_option('time_format', 'G.i \\h');
 		global $wpdb;
 		$wpdb->query("INSERT INTO {$wpdb->prefix}bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
 			VALUES (1, 'CRM', 'https://crm.example/hook?token=geheim', 'booking.created', '', '', '', 0, 0, 0, 'whsec_geheim', 'enabled', 0, '2026-11-21 08:00:00')");
@@ -243,8 +254,14 @@ func (v *visitor) readPages() {
 	v.shows("What was refused", "")
 	v.expand()
 	v.shows("Must be a time", "request")
+	v.open("admin.php?page=bookside&tab=requests&request=99999999")
+	v.shows("There is no such request", "")
+	if text := v.eval("document.querySelector('.bookside .notice').innerText"); strings.Contains(text, "at the moment") {
+		v.t.Errorf("untrue, as there will never be one: %s", text)
+	}
 	v.open("admin.php?page=bookside&tab=times&service=1&agent=1&day=2027-06-01")
 	v.shows("starts are free", "")
+	v.shows("9.15\u00a0h, 9.30\u00a0h", "")
 	v.expand()
 	v.shows("Another booking overlaps.", "free times")
 	v.follow("Changes")
@@ -254,8 +271,9 @@ func (v *visitor) readPages() {
 	v.shows("admin", "")
 	v.follow("Overlaps")
 	v.shows("that need the same agent, room or device", "")
+	v.shows("9.00\u00a0h–10.00\u00a0h", "") // on a phone, too
 	v.expand()
-	v.shows("09:00–10:00", "overlaps")
+	v.shows("9.00\u00a0h–10.00\u00a0h", "overlaps")
 	link := v.eval("document.querySelector('.bookside td a').getAttribute('href')")
 	if address, err := url.Parse(link); err != nil || address.Query().Get("route_name") != "bookings__index" || address.Query().Get("filter[id]") != "7001" {
 		v.t.Errorf("link %s", link)

@@ -159,9 +159,13 @@ function show_permissions(array $field, bool $presets): void
     end_field('permissions', said($field['hint']));
 }
 
-/** Says that the server could not be asked, and why. */
+/** Says that the server could not be asked, and why, or that it does not have what was asked for. */
 function show_problem(\WP_Error $problem): void
 {
+    if ($problem->get_error_code() === 'bookside_404') {
+        show_warning($problem->get_error_message());
+        return;
+    }
     printf(
         '<div class="notice notice-warning inline" role="status"><p><strong>%s</strong> %s</p></div>',
         esc_html__('The server of the booking API does not do this at the moment.', 'bookside'),
@@ -246,10 +250,10 @@ function show_table(string $caption, array $columns, array $rows, string $empty)
         echo '<tr>';
         foreach ($columns as $name => $head) {
             if ($name === $first) {
+                // Without data-colname, which WordPress 7.1 writes over the content on a phone.
                 printf(
-                    '<td class="column-primary column-%s" data-colname="%s">%s<button type="button" class="toggle-row"><span class="screen-reader-text">%s</span></button></td>',
+                    '<td class="column-primary column-%s">%s<button type="button" class="toggle-row"><span class="screen-reader-text">%s</span></button></td>',
                     esc_attr($name),
-                    esc_attr($head),
                     wp_kses_post($row[$name]),
                     esc_html__('Show more details', 'bookside')
                 );
@@ -292,9 +296,12 @@ function booking_link(array $booking): string
 /** Returns when a booking takes place, as the site shows dates. */
 function booking_time(array $booking): string
 {
-    $clock = function (int $minutes): string {
-        return gmdate((string) get_option('time_format'), ($minutes % 1440) * 60);
-    };
     $day = (string) wp_date(get_option('date_format'), (int) strtotime($booking['date'] . ' 12:00:00 UTC'), new \DateTimeZone('UTC'));
-    return $day . ', ' . $clock($booking['start']) . '–' . $clock($booking['end']);
+    return $day . ', ' . clock_text($booking['start']) . '–' . clock_text($booking['end']);
+}
+
+/** Returns a time of the day, in minutes since midnight, as the site shows times, on one line. */
+function clock_text(int $minutes): string
+{
+    return str_replace(' ', "\u{a0}", gmdate((string) get_option('time_format'), ($minutes % 1440) * 60));
 }

@@ -53,7 +53,7 @@ function show_starts(array $times): void
         $free = $starts['reason'] === '';
         $why = $free ? __('Free.', 'bookside') : said($starts['message']);
         $rows[] = [
-            'starts' => state_text($free ? 'active' : 'taken', implode(' ', $starts['times'])),
+            'starts' => state_text($free ? 'active' : 'taken', implode(', ', array_map(__NAMESPACE__ . '\\start_text', $starts['times']))),
             'why' => esc_html($starts['extension'] === '' ? $why : "$why ({$starts['extension']})"),
             'cause' => $starts['booking'] === null ? '' : booking_link($starts['booking']),
             'places' => place_links($starts['places']),
@@ -65,6 +65,13 @@ function show_starts(array $times): void
         __('Starts that are not in the list are outside of the working hours, or between the starts that the service offers. Change that here:', 'bookside'),
         $times['places']
     );
+}
+
+/** Returns a start such as 09:15 as the site shows times. */
+function start_text(string $start): string
+{
+    [$hours, $minutes] = array_map('intval', explode(':', $start));
+    return clock_text($hours * 60 + $minutes);
 }
 
 /** Returns a day as the site shows dates, with its weekday. */
