@@ -59,19 +59,18 @@ var updateBusinessHours = operation{
 		if err != nil {
 			return response{}, err
 		}
-		patch, answer := compat.WeeklyHoursFields.Read(body), compat.WeeklyHoursUpdated
+		patch := compat.WeeklyHoursFields.Read(body)
 		r.recordQuery = fmt.Sprintf("agent_id=%d&service_id=%d&location_id=%d", patch.Agent, patch.Service, patch.Location)
-		update := func(tx *session.Tx) (any, error) {
+		save, answer := r.change, compat.WeeklyHoursUpdated
+		if patch.DryRun {
+			save, answer = r.dryRun, compat.WeeklyHoursPossible
+		}
+		return save(func(tx *session.Tx) (any, error) {
 			week, err := timeoff.UpdateWeek(r.ctx(), tx, patch)
 			if !r.principal.Holds(r.reading) {
 				week = week.Only(patch)
 			}
 			return r.view.ChangedWeek(answer, week), err
-		}
-		if patch.DryRun {
-			answer = compat.WeeklyHoursPossible
-			return r.dryRun(update)
-		}
-		return r.change(update)
+		})
 	},
 }
