@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bookside/bookside/wpdb"
-
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/wpdb"
 )
 
 func TestSitePrefix(t *testing.T) {

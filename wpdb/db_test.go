@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	"go.uber.org/goleak"
+
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
-
-	"github.com/go-sql-driver/mysql"
-	"go.uber.org/goleak"
 )
 
 // TestCloseClosesAllConnections is not parallel because other tests' goroutines would confuse it.

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
+	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
-
-	sq "github.com/Masterminds/squirrel"
-	"github.com/go-sql-driver/mysql"
 )
 
 // kinds are the kinds of errors of a failed statement.

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/wpdb"
-
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }

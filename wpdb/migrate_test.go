@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	sq "github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
-
-	sq "github.com/Masterminds/squirrel"
-	"github.com/go-sql-driver/mysql"
 )
 
 func TestCreateOwnTables(t *testing.T) {

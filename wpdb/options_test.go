@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/fixtures/wpdbtest"
-	"github.com/bookside/bookside/wpdb"
-
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func TestOptionValues(t *testing.T) {

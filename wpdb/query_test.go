@@ -8,14 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/fixtures/wpdbtest"
-	"github.com/bookside/bookside/wpdb"
-
 	"github.com/DATA-DOG/go-sqlmock"
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 func TestAll(t *testing.T) {

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/fixtures/wpdbtest"
-	"github.com/bookside/bookside/wpdb"
-
 	"github.com/DATA-DOG/go-sqlmock"
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // readSchema returns the schema of a site with database version 2.3.1.

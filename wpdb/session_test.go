@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
+	sq "github.com/Masterminds/squirrel"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
-
-	sq "github.com/Masterminds/squirrel"
-	"github.com/google/go-cmp/cmp"
 )
 
 // contraryParameters has DSN settings that contradict what every session must have. Variables of the

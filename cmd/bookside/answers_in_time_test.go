@@ -469,8 +469,12 @@ func TestAnswersInTime(t *testing.T) {
 	table := &faultTable{wordpress: w.ServeByWorkers(t, 64), worst: map[string]time.Duration{}}
 	var running sync.WaitGroup
 	places := make(chan struct{}, faultsAtOnce)
-	for _, dependency := range []string{"database", "PHP", "Redis", "mail server", "webhook"} { // longest first
-		for fault := range faults {
+	for i, dependency := range []string{"database", "PHP", "Redis", "mail server", "webhook"} { // longest first
+		all := slices.Sorted(maps.Keys(faults))
+		if i > 0 { // of these, each fault in turn with another half
+			all = fixtures.Sample(slices.Concat(all[i%2:], all[:i%2]), 2)
+		}
+		for _, fault := range all {
 			places <- struct{}{}
 			running.Go(func() {
 				defer func() { <-places }()

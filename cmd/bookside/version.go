@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/bookside/bookside/cmd/internal/server"
-
 	"github.com/spf13/cobra"
+
+	"github.com/bookside/bookside/cmd/internal/server"
 )
 
 func (p *program) version() *cobra.Command {
