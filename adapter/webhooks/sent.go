@@ -35,18 +35,11 @@ func (s *Store) Sent(ctx context.Context, hook Hook, id int64, read ReadRecord) 
 	if sent.Delivery, ok, err = wpdb.One(ctx, s.db, "find delivery", stmt, s.scanDelivery); err != nil || !ok {
 		return Sent{}, false, err
 	}
-	data := json.RawMessage(sent.data)
-	if sent.hasRecord(hook) {
-		record, exists, err := read(ctx, hook.KeyID, hook.Filter, sent.Resource, sent.ResourceID)
-		if err == nil {
-			record, err = sent.recorded(record, exists)
-		}
-		if err != nil && !errors.Is(err, ErrTooLarge) {
-			return Sent{}, false, err
-		}
-		if err == nil {
-			data = withRecord(data, record)
-		}
+	data, _, err := sent.dataFor(hook, func() (json.RawMessage, bool, error) {
+		return read(ctx, hook.KeyID, hook.Filter, sent.Resource, sent.ResourceID)
+	})
+	if err != nil {
+		return Sent{}, false, err
 	}
 	if sent.Body, err = sent.payload(data); err != nil {
 		return Sent{}, false, err
@@ -63,22 +56,28 @@ func digestOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hasRecord reports whether a webhook gets the record with the delivery.
-func (d Delivery) hasRecord(hook Hook) bool { return hook.Record && d.Event != TestEvent }
+// HasRecord reports whether a webhook gets the record with the delivery.
+func (d Delivery) HasRecord(hook Hook) bool { return hook.Record && d.Event != TestEvent }
 
-// recorded returns the record that is sent for one that was read: null if there is none.
-func (d Delivery) recorded(record json.RawMessage, exists bool) (json.RawMessage, error) {
-	switch {
-	case !exists || d.isDeleted():
-		return json.RawMessage("null"), nil
-	case len(record) > maxRecord:
-		return nil, ErrTooLarge
-	default:
-		return record, nil
+// dataFor returns the data that is sent to a webhook, with the record that read finds if the webhook gets it: null if
+// there is none. tooLarge is set if the record is left out because of its size.
+func (d Delivery) dataFor(hook Hook, read func() (record json.RawMessage, exists bool, err error)) (data json.RawMessage, tooLarge bool, err error) {
+	data = json.RawMessage(d.data)
+	if !d.HasRecord(hook) {
+		return data, false, nil
 	}
-}
-
-// withRecord adds a record to the data of a delivery.
-func withRecord(data, record json.RawMessage) json.RawMessage {
-	return slices.Concat(data[:len(data)-1], []byte(`,"record":`), record, []byte{'}'})
+	record, exists, err := read()
+	if errors.Is(err, ErrTooLarge) {
+		return data, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if !exists || d.isDeleted() {
+		record = json.RawMessage("null")
+	}
+	if len(record) > maxRecord {
+		return data, true, nil
+	}
+	return slices.Concat(data[:len(data)-1], []byte(`,"record":`), record, []byte{'}'}), false, nil
 }

@@ -349,17 +349,12 @@ func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (bod
 
 // body returns the body of a delivery, with the present record.
 func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, error) {
-	data := json.RawMessage(d.data)
-	if d.hasRecord(h.Hook) {
-		record, err := w.record(ctx, h, d)
-		switch {
-		case errors.Is(err, ErrTooLarge):
-			w.log.Warn("a record is too large for a webhook, and the event is sent without it", "webhook_id", h.ID, "delivery_id", d.ID)
-		case err != nil:
-			return nil, err
-		default:
-			data = withRecord(data, record)
-		}
+	data, tooLarge, err := d.dataFor(h.Hook, func() (json.RawMessage, bool, error) { return w.record(ctx, h, d) })
+	if err != nil {
+		return nil, err
+	}
+	if tooLarge {
+		w.log.Warn("a record is too large for a webhook, and the event is sent without it", "webhook_id", h.ID, "delivery_id", d.ID)
 	}
 	body, err := d.payload(data)
 	if err != nil {
@@ -425,17 +420,13 @@ var errUnreadable = errors.New("the record could not be read; the log of the ser
 // ErrTooLarge means that a record is too large for webhooks.
 var ErrTooLarge = errors.New("the record is too large to be sent")
 
-// record returns the present record, or null if there is none.
-func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record json.RawMessage, err error) {
-	ok := false
+// record reads the present record.
+func (w *Worker) record(ctx context.Context, h activeHook, d Delivery) (record json.RawMessage, exists bool, err error) {
 	err = w.reading(ctx, func(ctx context.Context) (err error) {
-		record, ok, err = w.options.Record(ctx, h.KeyID, h.Filter, d.Resource, d.ResourceID)
+		record, exists, err = w.options.Record(ctx, h.KeyID, h.Filter, d.Resource, d.ResourceID)
 		return err
 	})
-	if err != nil {
-		return nil, w.unreadable(err, "a record could not be read for a webhook", h, d)
-	}
-	return d.recorded(record, ok)
+	return record, exists, w.unreadable(err, "a record could not be read for a webhook", h, d)
 }
 
 // TestNow sends TestEvent to a webhook at once, whether or not it is enabled, and returns the try. found is

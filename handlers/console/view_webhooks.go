@@ -138,7 +138,7 @@ func payloadView(hook webhooks.Hook, d webhooks.Delivery) g.Node {
 	}
 	return h.Details(
 		h.Summary(page.Text("Payload"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of %s", d.Event)})),
-		g.If(hook.Record && d.Event != webhooks.TestEvent, h.P(h.Class("hint"),
+		g.If(d.HasRecord(hook), h.P(h.Class("hint"),
 			page.Textf("Each try also sends the record as it is then: %s.", h.A(h.Href(fmt.Sprintf("%s/deliveries/%d", webhookPath(hook.ID), d.ID)), page.Text("payload with the record"))))),
 		h.Pre(h.Code(g.Text(string(payload)))),
 	)
