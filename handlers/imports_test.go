@@ -18,7 +18,7 @@ import (
 // imports as its purpose allows.
 var allowedImports = map[string][]string{
 	"cmd/bookside":          {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/server", "cmd/internal/settings", "compat", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
-	"cmd/internal/server":   {"adapter/ask", "adapter/companion", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/notify", "adapter/outbox", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/companion/plugins/bookside/languages", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/documents", "handlers/mcp", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/internal/server":   {"adapter/ask", "adapter/companion", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/notify", "adapter/outbox", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/companion/plugins/bookside/languages", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
 	"cmd/internal/exit":     {},
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare":  {"adapter/extensions", "adapter/rowdiff", "compat", "wpdb"},
@@ -28,7 +28,7 @@ var allowedImports = map[string][]string{
 	"cmd/bookside/companion/plugins/bookside/languages": {},
 
 	"handlers":                   {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/masks", "compat/table", "handlers/failures", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/typed", "handlers/vocabulary", "handlers/wordpress", "wpdb"},
-	"handlers/console":           {"adapter/availability", "adapter/bookings", "adapter/customers", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/language", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "handlers/console/api", "handlers/console/charts", "handlers/console/facts", "handlers/console/freetimes", "handlers/console/overlaps", "handlers/console/page", "handlers/console/shared", "handlers/console/signature", "handlers/console/terms", "handlers/console/words", "handlers/documents", "handlers/middleware", "handlers/ratelimit", "wpdb"},
+	"handlers/console":           {"adapter/availability", "adapter/bookings", "adapter/customers", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/language", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "handlers/console/api", "handlers/console/charts", "handlers/console/facts", "handlers/console/freetimes", "handlers/console/overlaps", "handlers/console/page", "handlers/console/shared", "handlers/console/signature", "handlers/console/terms", "handlers/console/words", "handlers/middleware", "handlers/ratelimit", "wpdb"},
 	"handlers/console/api":       {"adapter/domain", "adapter/keys", "handlers/console/page"},
 	"handlers/console/charts":    {"adapter/daystats", "adapter/slots", "handlers/console/page"},
 	"handlers/console/facts":     {"adapter/availability", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/webhooks", "handlers/console/page", "handlers/console/terms"},
@@ -40,7 +40,6 @@ var allowedImports = map[string][]string{
 	"handlers/console/terms":     {"adapter/domain", "adapter/keys", "adapter/slots", "handlers/console/page"},
 	"handlers/console/words":     {"adapter/availability", "adapter/domain", "adapter/journal", "adapter/keys", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/timeoff", "handlers/console/page"},
 	"handlers/failures":          {"adapter/domain", "adapter/session", "compat", "handlers/middleware", "handlers/ratelimit", "wpdb"},
-	"handlers/documents":         {},
 	"handlers/mcp":               {},
 	"handlers/middleware":        {"adapter/domain", "adapter/keys", "compat", "handlers/ratelimit", "wpdb"},
 	"handlers/monitor":           {"adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "handlers/middleware", "handlers/ratelimit", "wpdb"},
@@ -149,7 +148,6 @@ var modules = map[string][]string{
 	"database/sql":                            {"docker", "fixtures", "wpdb"},
 	"net/http":                                {"adapter/companion", "adapter/webhooks", "cmd", "compat", "docker", "fixtures", "handlers"},
 	"github.com/standard-webhooks/":           {"adapter/webhooks", "cmd/bookside", "docker"},
-	"github.com/yuin/goldmark":                {"handlers/documents"},
 	"maragu.dev/gomponents":                   {"adapter/automation", "cmd/bookside/compare", "handlers/console"},
 	"html/template":                           {}, // executing a template makes the linker keep all methods
 	"text/template":                           {},

@@ -28,11 +28,6 @@ type QueueStats struct {
 	ChangesWaiting time.Duration
 }
 
-// HeldMails returns the newest mails in the outbox, in one state or in any; see outbox.List.
-func HeldMails(ctx context.Context, p *session.Platform, state string, limit uint64) ([]outbox.StoredMail, error) {
-	return outbox.List(ctx, p.DB, state, limit)
-}
-
 // recentJobs bounds the cost of reading a table whose only index is its primary key.
 const recentJobs = 10_000
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"embed"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -52,11 +50,6 @@ func (p *program) printConfig(c settings.Config) error {
 	return p.print(text)
 }
 
-// ownDocuments are the program's documents, for the console.
-//
-//go:embed *.md
-var ownDocuments embed.FS
-
 // serveSite serves until ctx ends.
 func (p *program) serveSite(ctx context.Context, c settings.Config) error {
 	brings, err := companionToInstall()
@@ -67,7 +60,6 @@ func (p *program) serveSite(ctx context.Context, c settings.Config) error {
 		Config: c, Env: p.env, Now: p.now, Stdout: p.stdout,
 		Log:              newLog(p.stderr, c.Log.Level, c.Log.Format, p.env),
 		CompanionVersion: brings.version,
-		Documents:        []fs.FS{ownDocuments},
 	}
 	return s.Run(ctx)
 }

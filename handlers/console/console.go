@@ -23,7 +23,6 @@ import (
 	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/signature"
-	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -35,7 +34,6 @@ const Path = "/console"
 const (
 	keysPath     = Path + "/keys"
 	webhooksPath = Path + "/webhooks"
-	outboxPath   = Path + "/outbox"
 	journalPath  = Path + "/journal"
 	loginPath    = Path + "/login"
 	logoutPath   = Path + "/logout"
@@ -74,8 +72,6 @@ type Site struct {
 	Ask     func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
 	Record  webhooks.ReadRecord
 	Timeout time.Duration // bounds the time that a request may take in the database
-	// Documents are shown below DocumentsPath.
-	Documents func() (*documents.Library, error)
 
 	overview *overview
 }
@@ -98,11 +94,8 @@ func New(now domain.Clock, log *slog.Logger, german language.Texts) *Console {
 	c.addWebhooks(mux)
 	c.addExtensions(mux)
 	c.addRequests(mux)
-	mux.Handle("GET "+outboxPath, c.withSession(c.listMails))
 	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
 	mux.Handle("GET "+searchPath, c.withSession(c.search))
-	mux.Handle("GET "+DocumentsPath, c.withSession(c.listDocuments))
-	mux.Handle("GET "+DocumentsPath+"/{name}", c.withSession(c.showDocument))
 	c.addWordPress(mux)
 	c.routes = http.NewCrossOriginProtection().Handler(mux)
 	return c

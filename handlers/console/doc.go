@@ -1,5 +1,5 @@
 // Package console is the console of an administrator in a browser, at /console and below: an overview of
-// the site and the last 24 hours, API keys, calendars and webhooks with forms, the outbox and the journal.
+// the site and the last 24 hours, API keys, calendars and webhooks with forms and the journal.
 // It is plain HTML and SVG rendered on the server; the only script copies a new key and listens
 // for shortcuts.
 //

@@ -27,7 +27,6 @@ type freeTimesPage struct {
 	choices  map[domain.Resource][]slots.Choice
 	address  string      // of WordPress; "" if unknown
 	problems []page.Text // why the API gave no answer
-	manual   string      // explains extensions; "" if the console does not have it
 	answer   freetimes.Answer
 	grid     []freetimes.Starts
 	bookings map[int64]records.Booking // that are in the way
@@ -53,11 +52,6 @@ func (c *Console) showFreeTimes(v *visit) error {
 	if p.address, err = slots.Address(v.ctx(), site); err != nil {
 		return err
 	}
-	library, err := v.Documents()
-	if err != nil {
-		return err
-	}
-	p.manual = documentPath(library, "extensions")
 	status := http.StatusOK
 	if p.Service != 0 {
 		if status, err = p.ask(v); err != nil {

@@ -78,7 +78,7 @@ func leadFromEveryReason(t *testing.T, database *fixtures.Database) {
 		{`"capacity"`, "/console/bookings?day=2026-12-08", "services__edit_form&id=2"},
 		{`"off_period"`, "/console/bookings?day=2026-12-08", "agents__edit_form&id=1"},
 		{`"calendar"`, "/console/bookings?day=2026-12-08", "agents__edit_form&id=1"},
-		{`"extension","extension":"House Rules"`, "/console/documents/extensions", "/wp-admin/plugins.php"},
+		{`"extension","extension":"House Rules"`, "", "/wp-admin/plugins.php"},
 		{`"outside_window"`, "", "settings__general"},
 		{`"past"`, "", ""},
 	}

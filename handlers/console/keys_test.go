@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +28,6 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/console"
-	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
@@ -70,9 +68,6 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 		return handlers.AskFor(k.handler, user, r)
 	}
 	site.Record = handlers.WebhookOptions(site.Platform, k.keys, false).Record
-	site.Documents = func() (*documents.Library, error) {
-		return documents.New(console.DocumentsPath, os.DirFS(".."), os.DirFS("../../cmd/bookside"))
-	}
 	change(&site)
 	page.Open(site)
 	admin := monitor.NewAdmin(log, hosts)

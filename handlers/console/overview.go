@@ -16,7 +16,6 @@ import (
 	"github.com/bookside/bookside/handlers/console/overlaps"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/shared"
-	"github.com/bookside/bookside/handlers/documents"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -37,10 +36,9 @@ type overview struct {
 // health is the state of the site and of its pending work.
 type health struct {
 	diagnose.Report
-	rating    []diagnose.Rating // nil if pending work cannot be examined
-	documents *documents.Library
-	overlaps  []overlaps.Group // bookings that overlap, from today on
-	more      int              // number of overlaps not shown
+	rating   []diagnose.Rating // nil if pending work cannot be examined
+	overlaps []overlaps.Group  // bookings that overlap, from today on
+	more     int               // number of overlaps not shown
 }
 
 // next has the bookings of today and tomorrow, which visitors do not share: it is cheap, and people look there for what
@@ -64,11 +62,7 @@ func (s *Site) health(ctx context.Context) (health, error) {
 	if err != nil {
 		return health{}, err
 	}
-	library, err := s.Documents()
-	if err != nil {
-		return health{}, err
-	}
-	h := health{Report: report, documents: library}
+	h := health{Report: report}
 	if work, err := upkeep.LoadWork(ctx, s.Platform); err == nil {
 		h.rating = diagnose.Rate(work)
 	}

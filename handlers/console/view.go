@@ -39,10 +39,8 @@ var pages = []page.Link{
 	{Text: "Calendars", Path: calendarsPath, Key: "c"},
 	{Text: "Webhooks", Path: webhooksPath, Key: "w"},
 	{Text: "Extensions", Path: extensionsPath, Key: "e"},
-	{Text: "Outbox", Path: outboxPath, Key: "m"},
 	{Text: "Requests", Path: requestsPath, Key: "r"},
 	{Text: "Journal", Path: journalPath, Key: "j"},
-	{Text: "Documents", Path: DocumentsPath, Key: "d"},
 }
 
 // pageAt returns the page to which a path belongs.

@@ -109,10 +109,8 @@ func (p *freeTimesPage) cause(s freetimes.Start) g.Node {
 		return g.Group{h.A(h.Href(bookingPath(s.Booking)), words.Customer(b)), h.Br(), h.Span(h.Class("hint"), words.BookingTime(p.site, b), g.Text(", "), text)}
 	}
 	switch s.Reason {
-	case availability.Free, availability.Past, availability.OutsideWindow:
+	case availability.Free, availability.Past, availability.OutsideWindow, availability.NotOffered:
 		return nil
-	case availability.NotOffered:
-		return g.If(p.manual != "", h.A(h.Href(p.manual), page.Text("extensions")))
 	case availability.Off:
 		if len(p.off) > 0 {
 			return p.timeOff()

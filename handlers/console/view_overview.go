@@ -165,7 +165,6 @@ func findingRow(f diagnose.Finding, content ...g.Node) g.Node {
 // remedy says what to do about a rating or a finding, and which page shows its items: all of them, or each by its id.
 type remedy struct {
 	all, each string
-	document  string // that explains it; some programs do not have it
 	text      page.Text
 }
 
@@ -178,19 +177,17 @@ var remedies = map[diagnose.Code]remedy{
 	diagnose.JobsLate:         {text: "Let the site's cron run."},
 	diagnose.WebhooksFailing:  {each: webhooksPath + "/", text: "Open it: its log says what the receiver answered."},
 	diagnose.WebhooksDisabled: {each: webhooksPath + "/", text: "Enable it once its receiver works, or delete it."},
-	diagnose.MailsGood:        {all: outboxPath},
-	diagnose.MailsLate:        {all: outboxPath + "?state=waiting", text: "Check the settings of mails and the mail server."},
-	diagnose.MailsFailed:      {all: outboxPath + "?state=failed", text: "Correct the address or the mail server, then tell the customer."},
-	diagnose.MailsHeld:        {all: outboxPath + "?state=held", text: "Decide whether they are still to be sent."},
+	diagnose.MailsLate:        {text: "Check the settings of mails and the mail server."},
+	diagnose.MailsFailed:      {text: "Correct the address or the mail server, then tell the customer."},
+	diagnose.MailsHeld:        {text: "Decide whether they are still to be sent."},
 	diagnose.KeysExpiring:     {each: keysPath + "/", text: "Roll it, and give the new key to those who use it."},
 
-	diagnose.ExtensionsIgnored: {document: "extensions", text: "Read what that means for bookings by the API."},
+	diagnose.ExtensionsIgnored: {text: "Read what that means for bookings by the API."},
 	diagnose.ExtensionsFailed:  {all: extensionsPath + "?state=failed", text: "Tell them again once the extension works."},
 	diagnose.ExtensionsLate:    {all: extensionsPath, text: "Find out why WordPress does not answer."},
 
 	"LatePoint": {text: "Activate the plugin in wp-admin."},
 	"API keys":  {all: keysPath + "/new", text: "Create a key for the first app."},
-	"companion": {document: "companion"},
 	"overlaps":  {all: bookingsPath, text: "Move one of each pair."},
 }
 
@@ -208,21 +205,9 @@ func said(s diagnose.Sentence) g.Node {
 	return page.Textf(page.Text(s.Format), values...)
 }
 
-// remedyOf returns what people can do about a rating, without links to documents that the console does not have.
-func (found health) remedyOf(r diagnose.Rating) remedy {
-	what := remedies[r.Code]
-	if what.document == "" {
-		return what
-	}
-	if what.all = documentPath(found.documents, what.document); what.all == "" {
-		return remedy{}
-	}
-	return what
-}
-
 // ratingView names the items of a rating, with links, and its time in the site's zone.
 func (found health) ratingView(r diagnose.Rating) g.Node {
-	what := found.remedyOf(r)
+	what := remedies[r.Code]
 	text := said(r.Text)
 	if what.all != "" {
 		text = h.A(h.Href(what.all), text)

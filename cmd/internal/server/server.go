@@ -9,14 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bookside/bookside/adapter/daystats"
@@ -27,13 +24,10 @@ import (
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/signed"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/cmd/bookside/companion/plugins/bookside/languages"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/console"
-	"github.com/bookside/bookside/handlers/documents"
-	"github.com/bookside/bookside/handlers/mcp"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -47,9 +41,6 @@ type Server struct {
 	Log    *slog.Logger
 	// CompanionVersion is the version of the companion that comes with the program; "" for none.
 	CompanionVersion string
-	// Documents are the program's own documents, which the console shows together with those of the
-	// packages.
-	Documents []fs.FS
 	// Listener and AdminListener are already open; nil for the addresses in Config.
 	Listener, AdminListener net.Listener
 	// Routes are more paths of the admin address, for programs that serve a site for tests. Their handlers may
@@ -231,7 +222,7 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 		},
 		Closed:   !s.Config.Admin.KeysPage,
 		ReadOnly: s.Config.Admin.ReadOnly,
-		Timeout:  options.RequestTimeout, Documents: sync.OnceValues(s.library),
+		Timeout:  options.RequestTimeout,
 	})
 	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())
 	if s.reopened != nil {
@@ -254,9 +245,4 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	}
 	s.probes.Stopping()
 	return nil, errors.Join(err, api.stop())
-}
-
-// library returns the documents that the console shows.
-func (s *Server) library() (*documents.Library, error) {
-	return documents.New(console.DocumentsPath, append(slices.Clip(s.Documents), handlers.Documents, mcp.Documents, keys.Documents, webhooks.Documents)...)
 }

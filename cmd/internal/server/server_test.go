@@ -2,7 +2,6 @@ package server
 
 import (
 	"database/sql"
-	"io/fs"
 	"os"
 	"strings"
 	"testing"
@@ -30,19 +29,5 @@ func execute(t *testing.T, db *sql.DB, statement string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestLibrary: a server's console has the documents of all packages.
-func TestLibrary(t *testing.T) {
-	t.Parallel()
-	l, err := new(Server{Documents: []fs.FS{os.DirFS("../../bookside")}}).library()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"install", "api", "agents", "permissions", "webhooks"} {
-		if _, ok := l.Document(name); !ok {
-			t.Errorf("there is no document %s", name)
-		}
 	}
 }
