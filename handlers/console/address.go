@@ -37,7 +37,7 @@ func (s *Site) api() api.Caller { return api.Caller{Send: s.Ask, Base: s.basePat
 // askAsAdmin asks the API in the name of the person who has logged in, here or in WordPress.
 func (v *visit) askAsAdmin(ask api.Request) (*api.Answer, error) {
 	admin := keys.Key{Kind: keys.Admin, Name: v.person}
-	if v.wordpress {
+	if v.wordpress || v.frame != nil {
 		admin = keys.Key{Kind: keys.User, UserID: v.userID}
 	}
 	return v.api().AsAdmin(v.ctx(), admin, ask)

@@ -170,8 +170,7 @@ func (c *Console) act(v *visit) error {
 		}
 		if confirmed && !answer.Refused() {
 			c.log.InfoContext(v.ctx(), "console: booking changed", "booking_id", id, "action", f.Name, "person", v.person)
-			http.Redirect(v.w, v.r, bookingPath(id)+"?done="+f.Name, http.StatusSeeOther)
-			return nil
+			return v.redirect(bookingPath(id) + "?done=" + f.Name)
 		}
 		status := http.StatusOK
 		if answer.Refused() {

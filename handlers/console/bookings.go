@@ -60,8 +60,7 @@ func (c *Console) listBookings(v *visit) error {
 			return err
 		}
 		if len(found) > 0 {
-			http.Redirect(v.w, v.r, bookingPath(id), http.StatusSeeOther)
-			return nil
+			return v.redirect(bookingPath(id))
 		}
 	}
 	if list.statuses, err = records.BookingStatuses(v.ctx(), site); err != nil {

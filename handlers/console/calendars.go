@@ -82,8 +82,7 @@ func (c *Console) revokeCalendar(v *visit) error {
 			return c.showRevokeCalendar(v, status, problem)
 		}
 		c.log.InfoContext(v.ctx(), "console: calendar revoked", "key_id", key.ID)
-		http.Redirect(v.w, v.r, calendarsPath, http.StatusSeeOther)
-		return nil
+		return v.redirect(calendarsPath)
 	})
 }
 

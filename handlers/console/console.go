@@ -44,6 +44,7 @@ type Console struct {
 	now    domain.Clock
 	log    *slog.Logger
 	routes http.Handler
+	pages  http.Handler            // the same without protection against other sites
 	logins *ratelimit.LocalCounter // by ratelimit.AddressBucket
 	// crowded is held while a token is checked for a client with too many attempts.
 	crowded    chan struct{}
@@ -97,7 +98,7 @@ func New(now domain.Clock, log *slog.Logger, german language.Texts) *Console {
 	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
 	mux.Handle("GET "+searchPath, c.withSession(c.search))
 	c.addWordPress(mux)
-	c.routes = http.NewCrossOriginProtection().Handler(mux)
+	c.pages, c.routes = mux, http.NewCrossOriginProtection().Handler(mux)
 	return c
 }
 
@@ -146,6 +147,7 @@ type visit struct {
 	wordpress  bool
 	userID     int64            // of the WordPress user who asks; 0 for none
 	signAnswer signature.Signer // nil for answers that are not signed
+	frame      *frame           // the page of wp-admin that shows this one; nil for a browser
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
@@ -166,6 +168,7 @@ func (c *Console) withDatabase(serve func(*visit) error) http.Handler {
 			c.showStarting(v)
 			return
 		}
+		v.frame, _ = r.Context().Value(frameKey{}).(*frame)
 		if err := serve(v); err != nil {
 			c.fail(v, err)
 		}
@@ -230,6 +233,12 @@ func (c *Console) answer(v *visit, status int, l page.Layout, content g.Node, fa
 // show sends a page.
 func (c *Console) show(v *visit, status int, l page.Layout, content g.Node) {
 	l.Files, l.Banner = Path, v.banner()
+	if v.frame != nil {
+		if err := c.showFramedPage(v, status, l, content); err != nil {
+			c.log.ErrorContext(v.ctx(), "console failed", "error", err)
+		}
+		return
+	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Set("Vary", "Accept-Language")
 	if status == http.StatusServiceUnavailable {
@@ -241,6 +250,14 @@ func (c *Console) show(v *visit, status int, l page.Layout, content g.Node) {
 
 // redirectToOverview redirects to the first page and drops the form.
 func redirectToOverview(v *visit, _ int, _ page.Text) error {
-	http.Redirect(v.w, v.r, Path, http.StatusSeeOther)
+	return v.redirect(Path)
+}
+
+// redirect sends the browser to another page of the console.
+func (v *visit) redirect(path string) error {
+	if v.frame != nil {
+		return v.send(http.StatusOK, framed{Location: v.frame.address(path)})
+	}
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
 	return nil
 }

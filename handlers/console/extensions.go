@@ -60,8 +60,7 @@ func (c *Console) tellAgain(v *visit) error {
 	if v.wordpress {
 		return c.listEvents(v, http.StatusOK, "")
 	}
-	http.Redirect(v.w, v.r, extensionsPath, http.StatusSeeOther)
-	return nil
+	return v.redirect(extensionsPath)
 }
 
 func eventsView(state string, list []events.Stored, csrf string, problem page.Text) g.Node {

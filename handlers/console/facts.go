@@ -56,8 +56,7 @@ func (v *visit) sendExtensions(told []events.Stored) error {
 	case !session.IsUnavailable(err):
 		return err
 	}
-	v.send(http.StatusOK, list)
-	return nil
+	return v.send(http.StatusOK, list)
 }
 
 // listedOverlaps is how many pairs WordPress lists.
@@ -90,8 +89,7 @@ func (c *Console) listOverlaps(v *visit) error {
 			Agent: cmp.Or(report.Assets[pair.Asset], bookings[pair.First].Agent), BuffersOnly: pair.BuffersOnly, Bookings: [2]facts.Booking{booking(pair.First), booking(pair.Second)},
 		})
 	}
-	v.send(http.StatusOK, list)
-	return nil
+	return v.send(http.StatusOK, list)
 }
 
 // midnight is when today began on the site, or in UTC while LatePoint is inactive.
@@ -152,6 +150,5 @@ func (c *Console) showAddress(v *visit) error {
 	if !v.Closed {
 		agenda = facts.Agenda{Address: v.Proxy.Address, Path: bookingsPath}
 	}
-	v.send(http.StatusOK, agenda)
-	return nil
+	return v.send(http.StatusOK, agenda)
 }

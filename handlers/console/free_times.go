@@ -63,8 +63,7 @@ func (c *Console) showFreeTimes(v *visit) error {
 	}
 	p.labels = c.labels(v, len(p.off) > 0)
 	if v.wordpress {
-		v.send(http.StatusOK, p.facts())
-		return nil
+		return v.send(http.StatusOK, p.facts())
 	}
 	c.show(v, status, page.Layout{Title: page.Text("Why is this time not free?"), Invalid: len(p.problems) > 0}, p.view())
 	return nil

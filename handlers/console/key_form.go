@@ -182,7 +182,7 @@ func (c *Console) showCreated(v *visit, key keys.Key, secret string, rolled *key
 // creator returns the name to record as a new key's creator.
 func (v *visit) creator() string {
 	place := "console"
-	if v.wordpress {
+	if v.wordpress || v.frame != nil {
 		place = "WordPress"
 	}
 	if v.person != "" {

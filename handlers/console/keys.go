@@ -154,11 +154,9 @@ func confirmation(r *http.Request) page.Phrase {
 // redirectDone redirects to the list, which confirms the action. WordPress has its own list.
 func redirectDone(v *visit, what string, id int64) error {
 	if v.wordpress {
-		v.send(http.StatusOK, struct{}{})
-		return nil
+		return v.send(http.StatusOK, struct{}{})
 	}
-	http.Redirect(v.w, v.r, keysPath+"?done="+what+"&id="+strconv.FormatInt(id, 10), http.StatusSeeOther)
-	return nil
+	return v.redirect(keysPath + "?done=" + what + "&id=" + strconv.FormatInt(id, 10))
 }
 
 // withKey calls serve with the key in the path.

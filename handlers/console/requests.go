@@ -97,8 +97,7 @@ func (c *Console) listRequests(v *visit) error {
 		return err
 	}
 	if v.wordpress {
-		v.send(http.StatusOK, list.facts())
-		return nil
+		return v.send(http.StatusOK, list.facts())
 	}
 	c.show(v, status, page.Layout{Title: page.Text("Requests"), Invalid: !ok}, list.view())
 	return nil
@@ -136,8 +135,7 @@ func (c *Console) showRequest(v *visit) error {
 		return err
 	}
 	if v.wordpress {
-		v.send(http.StatusOK, facts.RequestOf(e, names))
-		return nil
+		return v.send(http.StatusOK, facts.RequestOf(e, names))
 	}
 	p := requestPage{Entry: e, keyNames: names}
 	if e.Method != http.MethodGet && e.Refused == 0 && !e.DryRun {

@@ -122,8 +122,7 @@ func (c *Console) createTimeOff(v *visit) error {
 		return c.showTimeOffForm(v, answer.Status, f)
 	case confirmed:
 		c.log.InfoContext(v.ctx(), "console: time off entered", "person", v.person)
-		http.Redirect(v.w, v.r, timeOffPath+"?done=entered", http.StatusSeeOther)
-		return nil
+		return v.redirect(timeOffPath + "?done=entered")
 	}
 	if err := f.rehearsed(v, answer); err != nil {
 		return err
@@ -238,6 +237,5 @@ func (c *Console) deleteTimeOff(v *visit) error {
 		return c.redisplayDeleteTimeOff(v, answer.Status, page.Text(page.Sentence(answer.Error.Message)))
 	}
 	c.log.InfoContext(v.ctx(), "console: time off ended", "time_off_id", id, "person", v.person)
-	http.Redirect(v.w, v.r, timeOffPath+"?done=ended", http.StatusSeeOther)
-	return nil
+	return v.redirect(timeOffPath + "?done=ended")
 }

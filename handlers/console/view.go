@@ -24,7 +24,7 @@ func (v *visit) banner() g.Node {
 			return p.View()
 		})),
 		searchField(searched),
-		g.If(v.proxied == "", h.Form(h.Method("post"), h.Action(logoutPath),
+		g.If(v.proxied == "" && v.frame == nil, h.Form(h.Method("post"), h.Action(logoutPath),
 			page.Hidden("csrf", csrfToken(v.session)),
 			h.Button(h.Class("quiet"), page.Text("Log out")),
 		)),

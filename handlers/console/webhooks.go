@@ -181,9 +181,9 @@ func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64)
 	case secret != "":
 		c.show(v, http.StatusOK, page.Layout{Title: page.Text("The secret was changed")}, webhookSecretView(hook.Name, secret, "The earlier secret stays valid for a day."))
 	case action == "delete":
-		http.Redirect(v.w, v.r, webhooksPath, http.StatusSeeOther)
+		return v.redirect(webhooksPath)
 	default:
-		http.Redirect(v.w, v.r, webhookPath(hook.ID), http.StatusSeeOther)
+		return v.redirect(webhookPath(hook.ID))
 	}
 	return nil
 }
@@ -291,8 +291,7 @@ func (c *Console) updateWebhook(v *visit) error {
 			return c.redisplayEditWebhook(v, status, problem)
 		}
 		c.log.InfoContext(v.ctx(), "console: webhook changed", "webhook_id", hook.ID)
-		http.Redirect(v.w, v.r, webhookPath(hook.ID), http.StatusSeeOther)
-		return nil
+		return v.redirect(webhookPath(hook.ID))
 	})
 }
 

@@ -17,10 +17,6 @@ import (
 	"github.com/bookside/bookside/handlers/console/signature"
 )
 
-// WordPressPath is where the companion requests the contents of its pages, by signed requests. Forms and
-// their effects are those of the console; responses are JSON instead of pages.
-const WordPressPath = "/wordpress"
-
 func (c *Console) addWordPress(mux *http.ServeMux) {
 	get := func(path string, serve func(*visit) error) {
 		mux.Handle("GET "+WordPressPath+path, c.withSignature(serve))
@@ -28,6 +24,8 @@ func (c *Console) addWordPress(mux *http.ServeMux) {
 	post := func(path string, serve func(*visit) error) {
 		mux.Handle("POST "+WordPressPath+path, c.withSignature(serve))
 	}
+	post("/page", c.showFramed)
+	post("/report", c.showReport)
 	get("/keys", c.list)
 	get("/keys/new", c.showNew)
 	post("/keys/new", c.create)
@@ -106,8 +104,7 @@ func (v *visit) askFor(user keys.Key, method, target string) error {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	status, _, answer := v.Ask(user, r)
-	v.send(http.StatusOK, apiFacts{status, answer})
-	return nil
+	return v.send(http.StatusOK, apiFacts{status, answer})
 }
 
 // apiFacts is a response of the API.
@@ -117,20 +114,24 @@ type apiFacts struct {
 }
 
 func (v *visit) refuse(status int, message string) error {
-	v.send(status, facts.Message{Message: message})
-	return nil
+	return v.send(status, facts.Message{Message: message})
 }
 
 // send sends JSON to WordPress, signed if the request was.
-func (v *visit) send(status int, facts any) {
+func (v *visit) send(status int, facts any) error {
 	body, err := json.Marshal(facts)
 	if err != nil { // facts are texts and numbers
 		status, body = http.StatusInternalServerError, nil
 	}
 	v.w.Header().Set("Content-Type", "application/json")
-	if v.signAnswer != nil {
-		v.w.Header().Set(signed.Header, v.signAnswer(status, body))
+	sign := v.signAnswer
+	if v.frame != nil {
+		sign = v.frame.sign
+	}
+	if sign != nil {
+		v.w.Header().Set(signed.Header, sign(status, body))
 	}
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(body) // fails only if the client is gone
+	return nil
 }

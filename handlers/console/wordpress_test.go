@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -108,6 +109,29 @@ func (c *companion) ask(method, path string, form url.Values) response {
 		c.t.Errorf("%s %s: the answer is signed %q, want %q", method, path, got, want)
 	}
 	return answer
+}
+
+// askJSON sends a signed question in JSON. The answer may be of any kind.
+func (c *companion) askJSON(path string, question any) response {
+	c.t.Helper()
+	body, err := json.Marshal(question)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	request, content := c.request(http.MethodPost, path, nil)
+	request.Body, request.ContentLength, content.Body = io.NopCloser(bytes.NewReader(body)), int64(len(body)), body
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set(signed.Header, content.Header(c.secret))
+	answer, err := c.admin.Client().Do(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return response{t: c.t, status: answer.StatusCode, header: answer.Header, body: text}
 }
 
 // formOf is the form in a response, with the names of its wrong fields.

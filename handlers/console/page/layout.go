@@ -45,6 +45,36 @@ func (l Layout) Around(content g.Node) g.Node {
 	))
 }
 
+// FrameID is the id of the element that has a page inside of a page of wp-admin.
+const FrameID = "bookside"
+
+//go:embed style.css
+var style string
+
+//go:embed script.js
+var script string
+
+// Inner returns what a page shows inside of a page of wp-admin: the navigation, the title and the content.
+func (l Layout) Inner(content g.Node) g.Node {
+	return g.Group{h.Header(l.Banner), h.Div(h.Class("inner"), h.H1(l.Title), content)}
+}
+
+// Part returns what Inner returned, rendered, with styles and the script. It is in a shadow root, so that neither the styles of
+// wp-admin nor those of the page reach each other. The script is not, because it would not know itself there.
+func (l Layout) Part(inner g.Node) g.Node {
+	return g.Group{
+		h.Div(h.ID(FrameID), Attr("lang", languageTag{}), h.Template(g.Attr("shadowrootmode", "open"), h.StyleEl(g.Raw(style)), inner)),
+		h.Script(scriptTexts(), g.Raw("(() => {"+script+"})();")),
+	}
+}
+
+// scriptTexts are the texts of the script.
+func scriptTexts() g.Node {
+	return g.Group{
+		Attr("data-shortcuts", Text("Shortcuts")), Attr("data-search", Text("Search")), Attr("data-list", Text("This list")), Attr("data-close", Text("Close")),
+	}
+}
+
 func (l Layout) head() g.Node {
 	title := Phrase(Phrases{l.Title, Name(" – Bookside")})
 	if l.Invalid {
@@ -59,7 +89,6 @@ func (l Layout) head() g.Node {
 		h.Link(h.Rel("icon"), h.Type("image/svg+xml"), h.Href(l.Files+"/icon.svg")),
 		h.Link(h.Rel("stylesheet"), h.Href(l.Files+"/style.css")),
 		g.If(l.Style != "", h.Link(h.Rel("stylesheet"), h.Href(l.Style))),
-		h.Script(h.Src(l.Files+"/script.js"), h.Defer(), Attr("data-shortcuts", Text("Shortcuts")), Attr("data-search", Text("Search")),
-			Attr("data-list", Text("This list")), Attr("data-close", Text("Close"))),
+		h.Script(h.Src(l.Files+"/script.js"), h.Defer(), scriptTexts()),
 	)
 }

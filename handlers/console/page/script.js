@@ -1,9 +1,11 @@
 // Copies a new key, searches long lists, and listens for shortcuts. Everything else works without it.
 "use strict";
 
-const secret = document.getElementById("secret");
-const button = document.getElementById("copy");
-const message = document.getElementById("copied");
+const frame = document.getElementById("bookside"); // in wp-admin
+const page = frame ? frame.shadowRoot : document;
+const secret = page.getElementById("secret");
+const button = page.getElementById("copy");
+const message = page.getElementById("copied");
 const texts = document.currentScript.dataset;
 
 async function copy() {
@@ -36,8 +38,21 @@ if (button) {
   });
 }
 
+// Browsers do not follow links to parts of a shadow root.
+if (frame) {
+  page.addEventListener("click", event => {
+    const link = event.target.closest("a[href^='#']");
+    const target = link && page.getElementById(link.hash.slice(1));
+    if (target) {
+      event.preventDefault();
+      target.scrollIntoView();
+      target.focus();
+    }
+  });
+}
+
 // The search above a long list hides what it does not find, except what is chosen. Ticking "all" clears the others, and they clear it.
-for (const fieldset of document.querySelectorAll("fieldset")) {
+for (const fieldset of page.querySelectorAll("fieldset")) {
   const options = [...fieldset.querySelectorAll(".choices label")];
   const find = fieldset.querySelector("[type=search]");
   const all = fieldset.querySelector("[type=checkbox][value='']");
@@ -58,8 +73,8 @@ for (const fieldset of document.querySelectorAll("fieldset")) {
 }
 
 // Shortcuts: / searches, g and the data-key of a link in the navigation leads there, ? lists them.
-const links = [...document.querySelectorAll("nav a[data-key]")];
-const search = document.getElementById("search");
+const links = [...page.querySelectorAll("nav a[data-key]")];
+const search = page.getElementById("search");
 let going = 0; // until when a key after g counts
 
 function list() {
