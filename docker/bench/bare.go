@@ -1,11 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,7 +21,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/docker/load"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/wpdb"
@@ -73,12 +72,12 @@ func record(ctx context.Context, connector driver.Connector, key string, next dr
 	db := wpdb.New(pool, "wp_")
 	handler := handlers.New(session.NewPlatform(db, time.Now), keys.NewStore(db, time.Now, rand.Reader), time.Now, slog.New(slog.DiscardHandler),
 		handlers.Options{BasePaths: []string{"/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute})
-	if _, err := serve(ctx, handler, key, load.Get("/status")); err != nil { // reads the schema
+	if _, err := serve(ctx, handler, key, get("/status")); err != nil { // reads the schema
 		return nil, err
 	}
 	for n := range sampled {
 		r, err := next(n)
-		if errors.Is(err, load.ErrNoMore) {
+		if errors.Is(err, errNoMore) {
 			break
 		}
 		if err != nil {
@@ -98,20 +97,17 @@ func record(ctx context.Context, connector driver.Connector, key string, next dr
 }
 
 // serve serves a request, and reports whether the requested slot was taken.
-func serve(ctx context.Context, handler http.Handler, key string, r load.Request) (taken bool, err error) {
-	body, err := json.Marshal(r.Body)
+func serve(ctx context.Context, handler http.Handler, key string, r request) (taken bool, err error) {
+	content, err := r.content()
 	if err != nil {
 		return false, err
 	}
-	request := httptest.NewRequestWithContext(ctx, r.Method, "/v1"+r.Path, strings.NewReader(string(body)))
-	if r.Body == nil {
-		request.Body = http.NoBody
-	}
+	request := httptest.NewRequestWithContext(ctx, r.method, "/v1"+r.path, bytes.NewReader(content))
 	request.Header.Set("X-Api-Key", key)
 	request.Header.Set("Content-Type", "application/json")
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, request)
-	return judge(r, load.Answer{Status: recorder.Code, Body: recorder.Body.Bytes()})
+	return judge(r, answer{status: recorder.Code, body: recorder.Body.Bytes()})
 }
 
 // replay runs the statements of a request.

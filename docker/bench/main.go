@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -17,7 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bookside/bookside/docker/load"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -39,7 +39,7 @@ const (
 
 // bench is a run of the benchmark.
 type bench struct {
-	folder   load.Folder
+	folder   string // for what is built and for files of servers
 	program  string
 	duration time.Duration
 	rounds   int
@@ -59,7 +59,6 @@ func run(ctx context.Context, args []string) (err error) {
 	bookings := flags.String("bookings", "2000", "bookings of the sample site; several numbers for as many sites, one after the other")
 	clients := flags.String("clients", "1,16,64", "clients at a time")
 	only := flags.String("rows", "", "what is measured, such as 'create,sync'; everything, if empty")
-	svg := flags.String("svg", "", "a file for the results as a picture")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -78,23 +77,21 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(b.rows) == 0 {
 		return fmt.Errorf("no row has a name of %q", *only)
 	}
-	if b.folder, err = load.NewFolder(); err != nil {
+	if b.folder, err = os.MkdirTemp("", "bookside-bench-"); err != nil {
 		return err
 	}
-	defer func() { err = b.folder.Remove(err) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(b.folder)) }()
 	if b.program == "" {
-		if b.program, err = b.folder.Build(ctx); err != nil {
+		b.program = filepath.Join(b.folder, "bookside")
+		if _, err := output(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.program, "./cmd/bookside"); err != nil {
 			return err
 		}
 	}
 	if err := b.measureSites(ctx, sizes); err != nil {
 		return err
 	}
-	fmt.Println(strings.Join(b.facts, ", "))
-	if err := b.results.table(os.Stdout); err != nil || *svg == "" {
-		return err
-	}
-	return os.WriteFile(*svg, []byte(b.results.picture(strings.Join(b.facts, ", "))), 0o644) //nolint:gosec // a picture for everybody
+	fmt.Print(strings.Join(b.facts, ", "), "\n\n")
+	return b.results.table(os.Stdout)
 }
 
 func numbers(text string) (found []int, err error) {
@@ -116,12 +113,12 @@ func (b *bench) measureSites(ctx context.Context, sizes []int) error {
 	}
 	server := os.Getenv("BOOKSIDE_TEST_DSN")
 	if server == "" {
-		private, err := b.folder.Database(ctx)
+		private, err := startDatabase(ctx, filepath.Join(b.folder, "database"))
 		if err != nil {
 			return err
 		}
-		defer private.Kill()
-		server = private.DSN("")
+		defer private.kill()
+		server = private.dsn
 	}
 	for _, size := range sizes {
 		if err := b.measureSample(ctx, server, size); err != nil {
@@ -135,7 +132,7 @@ func (b *bench) measureSites(ctx context.Context, sizes []int) error {
 func (b *bench) measureSample(ctx context.Context, server string, size int) (err error) {
 	name := fmt.Sprint("bookside_bench_", size)
 	fmt.Fprintf(os.Stderr, "filling a site of %d bookings\n", size)
-	dsn, db, err := load.CreateDatabase(ctx, server, name)
+	dsn, db, err := createDatabase(ctx, server, name)
 	if err != nil {
 		return err
 	}
@@ -151,35 +148,34 @@ func (b *bench) measureSample(ctx context.Context, server string, size int) (err
 
 // measureSite measures the rows on a site with this many bookings, with Bookside and all others.
 func (b *bench) measureSite(ctx context.Context, dsn string, size int) error {
-	server, err := load.NewServer(ctx, b.program, "bookside", os.DevNull, "BOOKSIDE_DB__DSN="+dsn)
+	server, err := newServer(ctx, b.program, dsn)
 	if err != nil {
 		return err
 	}
-	if server.Key, err = server.NewKey(ctx, "benchmark", "read,write,read_changes"); err != nil {
+	own, err := server.newClient(ctx, slices.Max(b.clients))
+	if err != nil {
 		return err
 	}
 	if size > 0 { // our own sample
-		if _, err := server.Run(ctx, "indexes", "--apply"); err != nil {
+		if _, err := server.run(ctx, "indexes", "--apply"); err != nil {
 			return err
 		}
 	}
-	if err := server.Launch(); err != nil {
+	running, err := server.launch(ctx, os.DevNull, own)
+	if err != nil {
 		return err
 	}
-	defer server.Kill()
-	if _, err := server.Wait(ctx); err != nil {
-		return err
-	}
+	defer running.kill()
 	if b.facts == nil {
 		if err := b.describe(ctx, server, dsn); err != nil {
 			return err
 		}
 	}
-	ours := &target{Client: server.Client}
+	ours := &target{client: own}
 	err = ours.learn(ctx)
 	var other *target
 	if url := os.Getenv("PHP_URL"); url != "" {
-		other = &target{Client: load.NewClient(strings.TrimSuffix(url, "/"), os.Getenv("PHP_KEY"), slices.Max(b.clients))}
+		other = &target{client: newClient(strings.TrimSuffix(url, "/"), os.Getenv("PHP_KEY"), slices.Max(b.clients))}
 		err = errors.Join(err, other.learn(ctx))
 	}
 	if err != nil {
@@ -204,36 +200,22 @@ func (b *bench) measureSite(ctx context.Context, dsn string, size int) error {
 }
 
 // describe notes the machine and the versions.
-func (b *bench) describe(ctx context.Context, server *load.Server, dsn string) error {
-	version, err := server.Run(ctx, "version")
+func (b *bench) describe(ctx context.Context, server *server, dsn string) error {
+	version, err := server.run(ctx, "version")
 	if err != nil {
 		return err
 	}
 	version, _, _ = strings.Cut(version, "\n")
-	db, err := load.Open(dsn, nil)
+	db, err := openDatabase(dsn)
 	if err != nil {
 		return err
 	}
-	var database string
-	if err := errors.Join(db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&database), db.Close()); err != nil {
+	var databaseVersion string
+	if err := errors.Join(db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&databaseVersion), db.Close()); err != nil {
 		return err
 	}
-	b.facts = []string{time.Now().Format(time.DateOnly), version, database, runtime.Version(), fmt.Sprintf("%d cores of %s for everything", runtime.NumCPU(), processor())}
+	b.facts = []string{time.Now().Format(time.DateOnly), version, databaseVersion, fmt.Sprint(runtime.NumCPU(), " cores for everything")}
 	return nil
-}
-
-// processor returns the name of the processor.
-func processor() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for line := range strings.Lines(string(info)) {
-		if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return runtime.GOARCH
 }
 
 // measure measures a row with a system.
@@ -248,10 +230,11 @@ func (b *bench) measure(ctx context.Context, r row, system string, t *target, ds
 		if err != nil {
 			return err
 		}
-		a, _, err := t.Ask(ctx, request, func() { busy.Add(1) })
+		a, times, err := t.ask(ctx, request)
 		if err != nil {
 			return err
 		}
+		busy.Add(int64(times))
 		lost, err := judge(request, a)
 		if lost {
 			taken.Add(1)
@@ -260,23 +243,23 @@ func (b *bench) measure(ctx context.Context, r row, system string, t *target, ds
 	}
 	end := func() error { return nil }
 	if system == bareSQL {
-		if do, end, err = bare(ctx, dsn, t.Key, next); err != nil {
+		if do, end, err = bare(ctx, dsn, t.key, next); err != nil {
 			return err
 		}
 	}
-	rate, err := load.Measure(ctx, clients, b.duration, do)
+	reached, err := measureRate(ctx, clients, b.duration, do)
 	if err == nil {
-		b.results.add(measured{r.name, size, clients, system}, rate, int(busy.Load()), int(taken.Load()))
+		b.results.add(measured{r.name, size, clients, system}, reached, int(busy.Load()), int(taken.Load()))
 	}
 	return errors.Join(err, end())
 }
 
 // judge reports whether a slot was taken, and returns an error if a request failed otherwise.
-func judge(r load.Request, a load.Answer) (taken bool, err error) {
+func judge(r request, a answer) (taken bool, err error) {
 	switch {
-	case a.Status == http.StatusOK || a.Status == http.StatusCreated:
+	case a.status == http.StatusOK || a.status == http.StatusCreated:
 		return false, nil
-	case r.Method == http.MethodPost && a.Status == http.StatusConflict:
+	case r.method == http.MethodPost && a.status == http.StatusConflict:
 		return true, nil
 	}
 	return false, fmt.Errorf("%s: %s", r, a)

@@ -12,13 +12,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/bookside/bookside/docker/load"
 )
 
 // target is a measured system, with what its clients know about the site.
 type target struct {
-	*load.Client
+	*client
 
 	services, agents            []int
 	bookings, customers, orders []int
@@ -31,16 +29,15 @@ type target struct {
 
 // list reads a list.
 func list[T any](ctx context.Context, t *target, path string) (records []T, total int, err error) {
-	a, err := t.Send(ctx, load.Get(path))
-	if err != nil {
-		return nil, 0, err
-	}
 	var body struct {
 		Data       []T
 		Pagination struct{ Total int }
 	}
-	if err := json.Unmarshal(a.Body, &body); err != nil || a.Status != http.StatusOK || len(body.Data) == 0 {
-		return nil, 0, fmt.Errorf("GET %s%s: %s: %w", t.URL, path, a, err)
+	if err := t.read(ctx, path, &body); err != nil {
+		return nil, 0, err
+	}
+	if len(body.Data) == 0 {
+		return nil, 0, fmt.Errorf("GET %s%s: the site has none", t.url, path)
 	}
 	return body.Data, body.Pagination.Total, nil
 }
@@ -83,7 +80,7 @@ func (t *target) learn(ctx context.Context) error {
 	// Nobody asks for the free times of a service without agents.
 	var offered []int
 	for _, service := range t.services {
-		starts, err := t.FreeStarts(ctx, load.Availability(service, "any", 1, 14))
+		starts, err := t.freeStarts(ctx, availability(service, "any", 1, 14))
 		if err != nil {
 			return err
 		}
@@ -99,7 +96,7 @@ func (t *target) learn(ctx context.Context) error {
 }
 
 // draw returns the n-th request of a measurement.
-type draw func(n int) (load.Request, error)
+type draw func(n int) (request, error)
 
 // row is a kind of traffic.
 type row struct {
@@ -122,8 +119,8 @@ var rows = []row{
 func drawn(path func(t *target, random *rand.Rand) string) func(*target, context.Context) (draw, error) {
 	return func(t *target, _ context.Context) (draw, error) {
 		t.series++
-		return func(n int) (load.Request, error) {
-			return load.Get(path(t, rand.New(rand.NewPCG(t.series, uint64(n))))), nil //nolint:gosec // an order of requests, no secret
+		return func(n int) (request, error) {
+			return get(path(t, rand.New(rand.NewPCG(t.series, uint64(n))))), nil //nolint:gosec // an order of requests, no secret
 		}, nil
 	}
 }
@@ -169,7 +166,7 @@ func (t *target) mixed(random *rand.Rand) string {
 // widget is what a visitor sees first: the free times of a service in a fortnight.
 func (t *target) widget(random *rand.Rand) string {
 	first := 1 + random.IntN(28)
-	return load.Availability(one(random, t.services), "any", first, first+13)
+	return availability(one(random, t.services), "any", first, first+13)
 }
 
 // deepPage is a page in the last half of all bookings.
@@ -182,7 +179,7 @@ func (t *target) firstSearches(context.Context) (draw, error) {
 	t.series++
 	random := rand.New(rand.NewPCG(t.series, 0)) //nolint:gosec // an order of requests, no secret
 	var mu sync.Mutex
-	return func(n int) (load.Request, error) {
+	return func(n int) (request, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		for try := 0; ; try++ {
@@ -194,7 +191,7 @@ func (t *target) firstSearches(context.Context) (draw, error) {
 			}
 			if !t.texts[text] {
 				t.texts[text] = true
-				return load.Get("/bookings?search=" + url.QueryEscape(text)), nil
+				return get("/bookings?search=" + url.QueryEscape(text)), nil
 			}
 		}
 	}, nil
@@ -206,75 +203,66 @@ func (t *target) creates(ctx context.Context) (draw, error) {
 	var bodies []map[string]any
 	for _, agent := range t.agents {
 		for i := range windows {
-			starts, err := t.FreeStarts(ctx, load.Availability(t.services[0], agent, 1+i*window, (i+1)*window))
+			starts, err := t.freeStarts(ctx, availability(t.services[0], agent, 1+i*window, (i+1)*window))
 			if err != nil {
 				return nil, err
 			}
-			last := load.Start{Time: "00:00"}
+			last := start{time: "00:00"}
 			for _, at := range starts {
-				if at.Day == last.Day && at.Minutes() < last.Minutes()+apart {
+				if at.day == last.day && at.minutes() < last.minutes()+apart {
 					continue
 				}
 				last = at
-				bodies = append(bodies, map[string]any{"service_id": t.services[0], "agent_id": agent, "start_date": at.Day, "start_time": at.Time})
+				bodies = append(bodies, map[string]any{"service_id": t.services[0], "agent_id": agent, "start_date": at.day, "start_time": at.time})
 			}
 		}
 	}
 	t.series++
 	random := rand.New(rand.NewPCG(t.series, 0)) //nolint:gosec // an order of requests, no secret
 	random.Shuffle(len(bodies), func(i, j int) { bodies[i], bodies[j] = bodies[j], bodies[i] })
-	return func(n int) (load.Request, error) {
+	return func(n int) (request, error) {
 		if n >= len(bodies) {
-			return load.Request{}, load.ErrNoMore
+			return request{}, errNoMore
 		}
 		bodies[n]["customer"] = map[string]any{"first_name": "Rita", "last_name": "Neu", "email": strings.ToLower(crand.Text()) + "@example.test"}
-		return load.Post("/bookings", bodies[n]), nil
+		return post("/bookings", bodies[n]), nil
 	}, nil
 }
 
 // syncs follows changes that are made here: each page of them, and the bookings that it names.
 func (t *target) syncs(ctx context.Context) (draw, error) {
 	const changed, page = 200, 20
-	type answer struct {
+	type changes struct {
 		Data []struct {
 			ID int `json:"resource_id"`
 		}
 		Cursor string
 	}
-	read := func(path string) (answered answer, err error) {
-		a, err := t.Send(ctx, load.Get(path))
-		if err != nil {
-			return answered, err
-		}
-		if err := json.Unmarshal(a.Body, &answered); err != nil || a.Status != http.StatusOK {
-			return answered, fmt.Errorf("GET %s: %s: %w", path, a, err)
-		}
-		return answered, nil
-	}
-	now, err := read("/changes")
-	if err != nil {
+	var now changes
+	if err := t.read(ctx, "/changes", &now); err != nil {
 		return nil, err
 	}
 	for i := range changed {
-		r := load.Put(fmt.Sprint("/bookings/", t.bookings[i%len(t.bookings)]), map[string]any{"notes": crand.Text()})
-		if a, err := t.Send(ctx, r); err != nil || a.Status != http.StatusOK {
+		r := put(fmt.Sprint("/bookings/", t.bookings[i%len(t.bookings)]), map[string]any{"notes": crand.Text()})
+		if a, err := t.send(ctx, r); err != nil || a.status != http.StatusOK {
 			return nil, fmt.Errorf("%s: %s: %w", r, a, err)
 		}
 	}
-	var requests []load.Request
+	var requests []request
 	for seen := 0; seen < changed; {
 		path := fmt.Sprintf("/changes?resources=bookings&limit=%d&wait=10&cursor=%s", page, now.Cursor)
-		if now, err = read(path); err != nil {
+		now = changes{}
+		if err := t.read(ctx, path, &now); err != nil {
 			return nil, err
 		}
 		if len(now.Data) == 0 {
 			return nil, fmt.Errorf("of %d changes, %d have come", changed, seen)
 		}
 		seen += len(now.Data)
-		requests = append(requests, load.Get(path))
+		requests = append(requests, get(path))
 		for _, c := range now.Data {
-			requests = append(requests, load.Get(fmt.Sprint("/bookings/", c.ID)))
+			requests = append(requests, get(fmt.Sprint("/bookings/", c.ID)))
 		}
 	}
-	return func(n int) (load.Request, error) { return requests[n%len(requests)], nil }, nil
+	return func(n int) (request, error) { return requests[n%len(requests)], nil }, nil
 }

@@ -1,4 +1,4 @@
-package load
+package main
 
 import (
 	"context"
@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Rate is how many requests were answered and how long they took.
-type Rate struct {
-	Requests    int
-	PerSecond   float64
-	Median, P99 time.Duration
+// rate is how many requests were answered and how long they took.
+type rate struct {
+	requests    int
+	perSecond   float64
+	median, p99 time.Duration
 }
 
-// ErrNoMore ends a measurement early, without an error.
-var ErrNoMore = errors.New("there is nothing more to do")
+// errNoMore ends a measurement early, without an error.
+var errNoMore = errors.New("there is nothing more to do")
 
-// Measure makes this many clients call do repeatedly until the time is over. Each call has its own number.
-// An error ends the measurement.
-func Measure(ctx context.Context, clients int, duration time.Duration, do func(ctx context.Context, n int) error) (Rate, error) {
+// measureRate makes this many clients call do repeatedly until the time is over. Each call has its own
+// number. An error ends the measurement.
+func measureRate(ctx context.Context, clients int, duration time.Duration, do func(ctx context.Context, n int) error) (rate, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := time.Now()
@@ -34,7 +34,7 @@ func Measure(ctx context.Context, clients int, duration time.Duration, do func(c
 			for time.Now().Before(end) && ctx.Err() == nil {
 				begin := time.Now()
 				switch err := do(ctx, int(next.Add(1))-1); {
-				case errors.Is(err, ErrNoMore):
+				case errors.Is(err, errNoMore):
 					return
 				case err != nil:
 					cancel(err)
@@ -47,13 +47,13 @@ func Measure(ctx context.Context, clients int, duration time.Duration, do func(c
 	all.Wait()
 	lasted := time.Since(began)
 	if err := context.Cause(ctx); err != nil {
-		return Rate{}, err
+		return rate{}, err
 	}
 	sorted := slices.Sorted(slices.Values(slices.Concat(took...)))
 	if len(sorted) == 0 {
-		return Rate{}, ErrNoMore
+		return rate{}, errNoMore
 	}
-	return Rate{len(sorted), float64(len(sorted)) / lasted.Seconds(), quantile(sorted, 50), quantile(sorted, 99)}, nil
+	return rate{len(sorted), float64(len(sorted)) / lasted.Seconds(), quantile(sorted, 50), quantile(sorted, 99)}, nil
 }
 
 // quantile returns one of sorted durations.
