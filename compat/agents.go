@@ -15,8 +15,8 @@ type Agent struct {
 	FirstName   string           `json:"first_name"`
 	LastName    string           `json:"last_name"`
 	DisplayName string           `json:"display_name"`
-	Email       string           `json:"email" needs:"read_agents"`
-	Phone       string           `json:"phone" needs:"read_agents"`
+	Email       string           `json:"email" needs:"read_agents" mask:"email"`
+	Phone       string           `json:"phone" needs:"read_agents" mask:"phone"`
 	Bio         string           `json:"bio"`
 	Features    string           `json:"features"`
 	Status      string           `json:"status"`

@@ -193,6 +193,17 @@ func NoDryRun() error { return domain.InvalidField(dryRun, noDryRun) }
 
 const noDryRun = "Not supported here"
 
+// Sent returns the fields of the document with these names, as they were sent.
+func (d Document) Sent(names []string) (sent Members) {
+	fields, _ := d.fields()
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if parts := partsOfName(name); len(parts) > 0 && slices.Contains(names, parts[0]) {
+			sent = append(sent, Member{name, fields[name].JSON()})
+		}
+	}
+	return sent
+}
+
 // Body returns the document as an object.
 func (d Document) Body() (*Body, error) {
 	fields, ok := d.fields()

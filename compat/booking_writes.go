@@ -275,7 +275,7 @@ type NamedAgent struct {
 type SummaryCustomer struct {
 	ID       int64  `json:"id"`
 	FullName string `json:"full_name"`
-	Email    string `json:"email"`
+	Email    string `json:"email" mask:"email"`
 }
 
 // BulkCreated returns a created booking of a bulk request.

@@ -30,14 +30,14 @@ type Booking struct {
 	Service        []ServiceSummary  `json:"service"`
 	Location       BookingLocation   `json:"location"`
 	TotalAttendees int64             `json:"total_attendees"`
-	Notes          string            `json:"notes"`
+	Notes          string            `json:"notes" mask:"text"`
 	CreatedAt      string            `json:"created_at"`
 	UpdatedAt      string            `json:"updated_at"`
-	Meta           map[string]string `json:"meta,omitzero"`
+	Meta           map[string]string `json:"meta,omitzero" mask:"text"`
 	Extras         []BookingExtra    `json:"extras,omitzero"`
 
-	CancellationReason *string `json:"cancellation_reason,omitzero"`
-	RescheduleReason   *string `json:"reschedule_reason,omitzero"`
+	CancellationReason *string `json:"cancellation_reason,omitzero" mask:"text"`
+	RescheduleReason   *string `json:"reschedule_reason,omitzero" mask:"text"`
 }
 
 // BookingCustomer is the customer in a booking.
@@ -46,16 +46,16 @@ type BookingCustomer struct {
 	FirstName string  `json:"first_name"`
 	LastName  string  `json:"last_name"`
 	FullName  *string `json:"full_name,omitempty"` // in single reads only
-	Email     string  `json:"email"`
-	Phone     string  `json:"phone"`
+	Email     string  `json:"email" mask:"email"`
+	Phone     string  `json:"phone" mask:"phone"`
 }
 
 // BookingAgent is the agent in a booking.
 type BookingAgent struct {
 	ID       string `json:"id"`
 	FullName string `json:"full_name"`
-	Email    string `json:"email"`
-	Phone    string `json:"phone"`
+	Email    string `json:"email" mask:"email"`
+	Phone    string `json:"phone" mask:"phone"`
 }
 
 // ServiceSummary is a service in a booking or an agent, its numbers as strings.
@@ -92,13 +92,13 @@ type BookingDetail struct {
 	EndDate         string            `json:"end_date"`
 	Timezone        string            `json:"timezone"`
 	ServiceName     string            `json:"service_name"`
-	CustomerComment *string           `json:"customer_comment"`
+	CustomerComment *string           `json:"customer_comment" mask:"text"`
 	CreatedDatetime *string           `json:"created_datetime"`
 	BufferBefore    int64             `json:"buffer_before"`
 	BufferAfter     int64             `json:"buffer_after"`
 	Transactions    []Payment         `json:"transactions" needs:"read_payments"`
 	Order           *OrderRow         `json:"order"`
-	Meta            map[string]string `json:"meta"`
+	Meta            map[string]string `json:"meta" mask:"text"`
 }
 
 // bookingSorts are the words for the sort orders of bookings.

@@ -18,17 +18,17 @@ type Customer struct {
 	ID           string            `json:"id"`
 	FirstName    string            `json:"first_name"`
 	LastName     string            `json:"last_name"`
-	Email        string            `json:"email"`
-	Phone        string            `json:"phone"`
+	Email        string            `json:"email" mask:"email"`
+	Phone        string            `json:"phone" mask:"phone"`
 	Status       string            `json:"status"`
 	IsGuest      string            `json:"is_guest"`
-	Notes        string            `json:"notes"`
-	AdminNotes   string            `json:"admin_notes"`
+	Notes        string            `json:"notes" mask:"text"`
+	AdminNotes   string            `json:"admin_notes" mask:"text"`
 	CMSUserID    *int64            `json:"cms_user_id"`
 	CreatedAt    string            `json:"created_at"`
 	UpdatedAt    string            `json:"updated_at"`
 	Stats        CustomerStats     `json:"stats"`
-	CustomFields map[string]string `json:"custom_fields"`
+	CustomFields map[string]string `json:"custom_fields" mask:"text"`
 }
 
 // CustomerStats mixes strings and integers: the strings were counted by the
@@ -47,14 +47,14 @@ type CustomerStats struct {
 // there only if requested.
 type CustomerDetail struct {
 	Customer
-	Address          string    `json:"address"`
-	City             string    `json:"city"`
-	State            string    `json:"state"`
-	Zipcode          string    `json:"zipcode"`
-	Country          string    `json:"country"`
+	Address          string    `json:"address" mask:"text"`
+	City             string    `json:"city" mask:"text"`
+	State            string    `json:"state" mask:"text"`
+	Zipcode          string    `json:"zipcode" mask:"text"`
+	Country          string    `json:"country" mask:"text"`
 	AvatarImageID    *int64    `json:"avatar_image_id"`
-	DateOfBirth      string    `json:"date_of_birth"`
-	Gender           string    `json:"gender"`
+	DateOfBirth      string    `json:"date_of_birth" mask:"date"`
+	Gender           string    `json:"gender" mask:"text"`
 	Bookings         []Booking `json:"bookings,omitzero" needs:"read_bookings,included"`
 	UpcomingBookings []Booking `json:"upcoming_bookings,omitzero" needs:"read_bookings,included"`
 	PastBookings     []Booking `json:"past_bookings,omitzero" needs:"read_bookings,included"`
@@ -332,8 +332,8 @@ type UpdatedCustomer struct {
 	ID        int64  `json:"id"`
 	FirstName string `json:"first_name"`
 	LastName  string `json:"last_name"`
-	Email     string `json:"email"`
-	Phone     string `json:"phone"`
+	Email     string `json:"email" mask:"email"`
+	Phone     string `json:"phone" mask:"phone"`
 	Status    string `json:"status"`
 	UpdatedAt string `json:"updated_at"`
 }

@@ -15,7 +15,7 @@ type Invoice struct {
 	ChargeAmount   string  `json:"charge_amount"`
 	PaymentPortion *string `json:"payment_portion"`
 	DueAt          *string `json:"due_at"`
-	Data           *string `json:"data" needs:"read_customers"` // name and contact data of the billed customer
+	Data           *string `json:"data" needs:"read_customers" mask:"text"` // name and contact data of the billed customer
 	CreatedAt      string  `json:"created_at"`
 	UpdatedAt      string  `json:"updated_at"`
 }

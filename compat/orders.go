@@ -26,11 +26,11 @@ type order[ID string | int64] struct {
 	PaymentStatus     string  `json:"payment_status"`
 	FulfillmentStatus string  `json:"fulfillment_status"`
 	CustomerID        ID      `json:"customer_id"`
-	CustomerComment   *string `json:"customer_comment"`
-	Notes             string  `json:"notes"`
-	IPAddress         *string `json:"ip_address" needs:"read_orders"`
+	CustomerComment   *string `json:"customer_comment" mask:"text"`
+	Notes             string  `json:"notes" mask:"text"`
+	IPAddress         *string `json:"ip_address" needs:"read_orders" mask:"text"`
 	SourceID          *string `json:"source_id"`
-	SourceURL         *string `json:"source_url"`
+	SourceURL         *string `json:"source_url" mask:"url"`
 	CreatedAt         string  `json:"created_at"`
 	UpdatedAt         string  `json:"updated_at"`
 }
@@ -48,7 +48,7 @@ type OrderDetail struct {
 type OrderItem struct {
 	ID       int64  `json:"id"`
 	Variant  string `json:"variant"`
-	ItemData string `json:"item_data" needs:"read_bookings"` // the booking again
+	ItemData string `json:"item_data" needs:"read_bookings" mask:"text"` // the booking again
 	Quantity int64  `json:"quantity"`
 	Subtotal string `json:"subtotal"`
 	Total    string `json:"total"`

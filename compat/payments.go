@@ -29,7 +29,7 @@ type Payment struct {
 	Kind           string   `json:"kind"`
 	Amount         string   `json:"amount"`
 	Status         string   `json:"status"`
-	Notes          *string  `json:"notes"`
+	Notes          *string  `json:"notes" mask:"text"`
 	ReceiptNumber  string   `json:"receipt_number"`
 	AccessKey      **string `json:"access_key,omitempty"`
 	CreatedAt      string   `json:"created_at"`
@@ -100,7 +100,7 @@ type WrittenPayment struct {
 	Amount         string  `json:"amount"`
 	Status         string  `json:"status"`
 	Token          *string `json:"token" needs:"read_payments"`
-	Notes          *string `json:"notes"`
+	Notes          *string `json:"notes" mask:"text"`
 	OrderID        string  `json:"order_id"`
 	InvoiceID      *string `json:"invoice_id"`
 	ReceiptNumber  string  `json:"receipt_number"`

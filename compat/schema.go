@@ -290,7 +290,7 @@ type field struct {
 	name           string
 	value          reflect.Value
 	optional       bool
-	needs          string // a permission, see Redactor
+	needs          string // a permission, see Viewer
 	onlyIfIncluded bool   // likewise
 }
 

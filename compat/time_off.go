@@ -17,7 +17,7 @@ type TimeOff struct {
 	DateTo     string  `json:"date_to"`
 	StartTime  *string `json:"start_time"`
 	EndTime    *string `json:"end_time"`
-	Note       string  `json:"note"`
+	Note       string  `json:"note" mask:"text"`
 }
 
 // EnteredTimeOff is the response to POST /time-off: new time off with the bookings in it.

@@ -176,7 +176,7 @@ func (a *api) serve(p endpoint) echo.HandlerFunc {
 }
 
 func (a *api) endpoint(r *route) endpoint {
-	redactor, includes, read, reading, allowsDryRun, known := r.redactor(), r.includes(), readOf(r), r.readPermission(), r.allowsDryRun(), a.parameterNames(r)
+	includes, read, reading, allowsDryRun, known := r.includes(), readOf(r), r.readPermission(), r.allowsDryRun(), a.parameterNames(r)
 	return endpoint{r, func(c echo.Context, query *compat.Query) error {
 		principal, _ := principalOf(c)
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
@@ -185,7 +185,7 @@ func (a *api) endpoint(r *route) endpoint {
 		if err := r.refuseSearch(query, principal.Key); err != nil {
 			return err
 		}
-		request := &request{api: a, route: r, redactor: redactor, read: read, reading: reading, context: c.Request().Context(), path: middleware.PathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
+		request := &request{api: a, route: r, read: read, reading: reading, context: c.Request().Context(), path: middleware.PathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
 		if r.method == http.MethodGet {
 			return a.read(c, request)
 		}

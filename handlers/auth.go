@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -98,8 +97,8 @@ func requirePermission(permission string) echo.MiddlewareFunc {
 	}
 }
 
-// redactor returns what the route's responses contain of other resources.
-func (r route) redactor() *compat.Redactor { return compat.NewRedactor(r.samples()...) }
+// guarded returns the members of the route's responses that need another permission.
+func (r route) guarded() []compat.Guarded { return compat.GuardedIn(r.samples()...) }
 
 // samples returns samples of the route's responses that are JSON.
 func (r route) samples() []any {
@@ -114,15 +113,15 @@ func (r route) samples() []any {
 
 // includes returns what the parameter include can add to the route's responses and
 // needs another permission.
-func (r route) includes() []compat.Redacted {
+func (r route) includes() []compat.Guarded {
 	if r.operation.query == nil || !slices.Contains(r.operation.query.Names(), compat.IncludeParameter) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(r.redactor().Redacted()), func(g compat.Redacted) bool { return !g.OnlyIfIncluded })
+	return slices.DeleteFunc(r.guarded(), func(g compat.Guarded) bool { return !g.OnlyIfIncluded })
 }
 
 // requireIncludes checks the permissions for what the parameter include requests.
-func requireIncludes(includes []compat.Redacted, q *compat.Query, key keys.Key) error {
+func requireIncludes(includes []compat.Guarded, q *compat.Query, key keys.Key) error {
 	asked := q.Includes()
 	for _, g := range includes {
 		if slices.Contains(asked, g.Name()) {
@@ -134,24 +133,13 @@ func requireIncludes(includes []compat.Redacted, q *compat.Query, key keys.Key) 
 	return nil
 }
 
-// visible returns the body of a response without what the key may not see, and with personal data masked if
-// the key masks them.
-func visible(redactor *compat.Redactor, body any, key keys.Key) (any, error) {
-	if _, is := body.(file); is {
-		return body, nil // made for the key
+// visible returns the body of a response as the key may see it.
+func visible(body any, key keys.Key) any {
+	lacks := func(resource string) bool { return !key.Holds("read_" + resource) }
+	if !key.MaskPersonal && !slices.ContainsFunc(keys.PermissionResources, lacks) {
+		return body
 	}
-	hidden := func(g compat.Redacted) bool { return !key.Holds(g.Permission) }
-	if !key.MaskPersonal && !slices.ContainsFunc(redactor.Redacted(), hidden) {
-		return body, nil
-	}
-	text, err := encodeBody(body)
-	if err != nil {
-		return nil, err
-	}
-	if text, err = redactor.Hide(text, key.Holds); err == nil && key.MaskPersonal {
-		text, err = compat.Mask(text)
-	}
-	return json.RawMessage(text), err
+	return compat.Viewer{Holds: key.Holds, Masked: key.MaskPersonal}.View(body)
 }
 
 // refuseSearch rejects a search of personal data with a key that masks it.

@@ -14,9 +14,9 @@ func (r *request) document() (compat.Document, error) {
 		return compat.Document{}, err
 	}
 	document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
-	if err == nil && document.AsksForDryRun() {
+	if err == nil && (document.AsksForDryRun() || r.query.AsksForDryRun()) {
 		r.echo.Set(dryRunEntry, true)
-		if !r.allowsDryRun {
+		if err = r.principal.Require(r.reading); !r.allowsDryRun {
 			err = compat.NoDryRun()
 		}
 	}

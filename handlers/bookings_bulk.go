@@ -111,7 +111,7 @@ func (b *bulk) create(i int) (item idempotency.Response, err error) {
 		if err != nil {
 			return err
 		}
-		record, err := encodeBody(compat.BulkCreated(i, created))
+		record, err := encodeBody(visible(compat.BulkCreated(i, created), b.principal.Key))
 		if err != nil {
 			return err
 		}

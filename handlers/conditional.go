@@ -38,8 +38,7 @@ func mayKeep(c echo.Context, tag string) {
 // path, whose tag an If-Match is compared with.
 type recordRead struct {
 	route    *route
-	redactor *compat.Redactor
-	includes []compat.Redacted
+	includes []compat.Guarded
 }
 
 // readOf returns how to read the record of a route, or nil for a route that changes none.
@@ -49,7 +48,7 @@ func readOf(r *route) *recordRead {
 	}
 	for i := range routes {
 		if get := &routes[i]; get.method == http.MethodGet && get.path == r.recordPath() {
-			return &recordRead{get, get.redactor(), get.includes()}
+			return &recordRead{get, get.includes()}
 		}
 	}
 	return nil
@@ -102,7 +101,7 @@ func (r *request) precondition() func(*session.Session) error {
 // readRecord reads the record that the request changes, as a GET with a query would.
 func (r *request) readRecord(within *session.Session, query string) (response, error) {
 	get := *r
-	get.route, get.redactor, get.session, get.query = r.read.route, r.read.redactor, within, compat.ParseQuery(query)
+	get.route, get.session, get.query = r.read.route, within, compat.ParseQuery(query)
 	return get.route.operation.serve(&get)
 }
 
@@ -112,9 +111,5 @@ func (r *request) present(within *session.Session) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := visible(r.read.redactor, response.body, r.principal.Key)
-	if err != nil {
-		return nil, err
-	}
-	return encodeBody(body)
+	return encodeBody(visible(response.body, r.principal.Key))
 }

@@ -129,7 +129,10 @@ func permissionText(r *route) string {
 	for _, a := range r.alsoNeeded() {
 		text += " Also requires `" + a.permission + "` " + a.purpose + "."
 	}
-	emptied := slices.DeleteFunc(slices.Clone(r.redactor().Redacted()), func(g compat.Redacted) bool { return g.OnlyIfIncluded || g.Permission == r.permission })
+	if reading := r.readPermission(); readOf(r) != nil && r.method != http.MethodDelete && reading != r.permission {
+		text += " Without `" + reading + "`, a request that changes nothing is answered with the id and the fields that were sent."
+	}
+	emptied := slices.DeleteFunc(r.guarded(), func(g compat.Guarded) bool { return g.OnlyIfIncluded || g.Permission == r.permission })
 	empty := namesByPermission(emptied)
 	for _, permission := range slices.Sorted(maps.Keys(empty)) {
 		verb := " is empty."
@@ -142,9 +145,9 @@ func permissionText(r *route) string {
 }
 
 // namesByPermission returns the names of members, each once, by the permission that they need.
-func namesByPermission(redacted []compat.Redacted) map[string][]string {
+func namesByPermission(guarded []compat.Guarded) map[string][]string {
 	names := map[string][]string{}
-	for _, r := range redacted {
+	for _, r := range guarded {
 		if !slices.Contains(names[r.Permission], r.Name()) {
 			names[r.Permission] = append(names[r.Permission], r.Name())
 		}
@@ -168,6 +171,9 @@ func (r *route) alsoNeeded() []extraPermission {
 	needed := slices.Clone(r.operation.extraPermissions)
 	if read := readOf(r); read != nil {
 		needed = append(needed, extraPermission{read.route.permission, "to send tags in If-Match"})
+	}
+	if r.allowsDryRun() {
+		needed = append(needed, extraPermission{r.readPermission(), "for a dry run"})
 	}
 	asked := namesByPermission(r.includes())
 	for _, permission := range slices.Sorted(maps.Keys(asked)) {

@@ -69,7 +69,7 @@ func (e Export) Run(ctx context.Context, platform *session.Platform, to io.Write
 	}
 	var text bytes.Buffer
 	request := &request{
-		api: &api{platform: platform, options: Options{SiteTimestamps: e.SiteTimestamps}}, route: r, redactor: r.redactor(), context: ctx,
+		api: &api{platform: platform, options: Options{SiteTimestamps: e.SiteTimestamps}}, route: r, context: ctx,
 		query: compat.ParseQuery(query.Encode()), cursor: &session.ExportCursor{Chunk: exportChunk},
 	}
 	request.query.Export(maxExportedHere)

@@ -6,6 +6,7 @@ type RouteInfo struct {
 	List                              bool
 	Also                              []string // permissions that some requests need in addition
 	PathParameters                    []string // named by the operation
+	DryRun                            string   // the permission that a dry run needs too; "" if the route has none
 }
 
 // Routes returns the routes of the API in the order of the table. Their paths are
@@ -20,6 +21,17 @@ func Routes() []RouteInfo {
 		for _, a := range r.operation.extraPermissions {
 			infos[i].Also = append(infos[i].Also, a.permission)
 		}
+		if r.allowsDryRun() {
+			infos[i].DryRun = r.readPermission()
+		}
 	}
 	return infos
+}
+
+// Samples returns samples of all responses that are JSON.
+func Samples() (all []any) {
+	for _, r := range routes {
+		all = append(all, r.samples()...)
+	}
+	return all
 }

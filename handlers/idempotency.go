@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func (r *request) write(status int, before func() error, work func(tx *session.T
 	err = r.transact(func(tx *session.Tx) error {
 		body, err := work(tx)
 		if err == nil && !tx.Wrote() {
-			body, err = r.unread(body)
+			body, err = r.onlySent(body)
 		}
 		if err != nil {
 			return err
@@ -62,7 +63,7 @@ func (r *request) write(status int, before func() error, work func(tx *session.T
 		if attempt == nil {
 			return nil
 		}
-		text, err := encodeBody(body)
+		text, err := encodeBody(visible(body, r.principal.Key))
 		if err != nil {
 			return err
 		}
@@ -77,19 +78,15 @@ func (r *request) write(status int, before func() error, work func(tx *session.T
 func (r *request) dryRun(work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
 	err = r.session.DryRun(r.ctx(), r.route.operation.id, r.conditionally(func(tx *session.Tx) error {
 		body, err := work(tx)
-		if err == nil {
-			body, err = r.unread(body)
-		}
 		answer = ok(body)
 		return err
 	}))
 	return answer, err
 }
 
-// unread returns the body of a response about something that was not written, without stored data if the
-// key may not read such records. The response to a real write shows them to anybody who may write, but
-// leaves a trace.
-func (r *request) unread(body any) (any, error) {
+// onlySent returns the body of a response to a write that changed nothing: a key that may not read such records
+// gets what it sent itself, because a write without a trace must not show what is stored.
+func (r *request) onlySent(body any) (any, error) {
 	if r.principal.Holds(r.reading) {
 		return body, nil
 	}
@@ -97,16 +94,11 @@ func (r *request) unread(body any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := encodeBody(body)
-	if err != nil {
-		return nil, err
-	}
-	var fields []compat.FieldDescription
+	var names []string
 	if r.route.operation.body != nil {
-		fields = r.route.operation.body.Describe()
+		names = r.route.operation.body.Names()
 	}
-	text, err = compat.Unread(text, document.Sent(fields))
-	return json.RawMessage(text), err
+	return compat.OnlySent(body, document.Sent(names)), nil
 }
 
 // readPermission returns the permission to read what the route writes; "" if no key can read it.
@@ -176,13 +168,10 @@ func (r *request) fingerprint() string {
 	return text
 }
 
-// terms returns a hash of the scope of the request's key, if it is limited: a response under another scope
-// may show what the key no longer sees.
+// terms returns a hash of what the request's key may see: a response under other rights may show what it no
+// longer sees.
 func (r *request) terms() string {
-	if r.principal.Scope.Unlimited() {
-		return ""
-	}
-	return hashOf(fmt.Append(nil, r.principal.Scope))
+	return hashOf(fmt.Append(nil, r.principal.Scope, slices.Sorted(slices.Values(r.principal.Permissions)), r.principal.MaskPersonal))
 }
 
 // leaseMargin is how much longer than a request a claim lasts, because the clocks of

@@ -184,15 +184,13 @@ func (r *request) atSite(work func() error) error {
 	})
 }
 
-// serve calls the route's operation, and removes from its response what the key may not see.
+// serve calls the route's operation, and returns its response as the key may see it.
 func (r *request) serve() (response response, err error) {
 	err = r.atSite(func() (err error) {
 		response, err = r.route.operation.serve(r)
 		return err
 	})
-	if err == nil {
-		response.body, err = visible(r.redactor, response.body, r.principal.Key)
-	}
+	response.body = visible(response.body, r.principal.Key)
 	return response, err
 }
 

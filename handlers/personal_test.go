@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -96,6 +98,43 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "10")+`]`).want(http.StatusCreated)
 	if strings.Contains(string(bulk.body), mark) {
 		t.Errorf("%s", bulk.body)
+	}
+}
+
+// TestPersonalFieldsAreMasked: the fields of all responses with personal data have a mask, and no others.
+func TestPersonalFieldsAreMasked(t *testing.T) {
+	t.Parallel()
+	personal := regexp.MustCompile(`^(email|phone|notes?|admin_notes|customer_comment|ip_address|source_url|address|city|state|zipcode|country|date_of_birth|gender|custom_fields|meta|item_data|cancellation_reason|reschedule_reason)$`)
+	walked, masked := map[reflect.Type]bool{}, 0
+	var walk func(reflect.Type)
+	walk = func(of reflect.Type) {
+		if of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			walk(of.Elem())
+		}
+		if of.Kind() != reflect.Struct || walked[of] {
+			return
+		}
+		walked[of] = true
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if of == reflect.TypeFor[compat.WebhookDelivery]() && name == "state" {
+				continue // of the delivery
+			}
+			has, want := f.Tag.Get("mask") != "", personal.MatchString(name) || name == "data" && f.Type == reflect.TypeFor[*string]()
+			if has != want {
+				t.Errorf("%s.%s: masked %t", of, f.Name, has)
+			}
+			if has {
+				masked++
+			}
+			walk(f.Type)
+		}
+	}
+	for _, sample := range handlers.Samples() {
+		walk(reflect.TypeOf(sample))
+	}
+	if masked < 30 {
+		t.Errorf("only %d fields", masked)
 	}
 }
 

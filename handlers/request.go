@@ -19,15 +19,14 @@ import (
 
 // request is a request to an operation.
 type request struct {
-	api      *api
-	route    *route
-	redactor *compat.Redactor // of the route's responses
-	read     *recordRead      // of the record that a write changes; nil for none
-	reading  string           // the permission to read what a write writes; "" if none is needed
-	context  context.Context
-	echo     echo.Context // nil for a read: others may share it, see sharedReads
-	path     middleware.PathValues
-	session  *session.Session
+	api     *api
+	route   *route
+	read    *recordRead // of the record that a write changes; nil for none
+	reading string      // the permission to read what a write writes; "" if none is needed
+	context context.Context
+	echo    echo.Context // nil for a read: others may share it, see sharedReads
+	path    middleware.PathValues
+	session *session.Session
 	// lockedWebhooks are the webhooks within the transaction of lockWebhook; nil outside it.
 	lockedWebhooks *webhooks.Store
 	// principal is the holder of the key.

@@ -43,6 +43,7 @@ type server struct {
 	key      string    // with all permissions
 	clock    time.Time // the server's current time
 	log      *logBuffer
+	blind    bool   // the key may not read what it writes, and gets answers that the document describes in words only
 	restart  func() // serves like a new process; set by tappedServer only
 }
 
@@ -167,7 +168,9 @@ func (s *server) send(method, path string, header http.Header, body string) answ
 		s.t.Fatal(err)
 	}
 	a := answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: received}
-	conform(s.t, request, []byte(body), a)
+	if !s.blind {
+		conform(s.t, request, []byte(body), a)
+	}
 	return a
 }
 

@@ -54,9 +54,7 @@ func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamp
 			}
 			shown := record
 			if keyID != 0 {
-				if shown, err = visible(compat.NewRedactor(record), record, key); err != nil {
-					return nil, false, err
-				}
+				shown = visible(record, key)
 			}
 			text, err := encodeBody(shown)
 			return text, true, err

@@ -17,20 +17,16 @@ import (
 type Key struct {
 	Scope string        // of what identifies the request
 	Body  string        // of what the request asks for
-	Terms string        // of whatever else determines what the responses show; empty for nothing
+	Terms string        // of whatever else determines what the responses show
 	Items int           // how many responses a complete request has, at least 1
 	Lease time.Duration // the longest time that one attempt may take
 }
 
-// half is the part of a stored hash that stands for the body; the rest stands for the terms, if there are
-// any.
+// half is the part of a stored hash that stands for the body; the rest stands for the terms.
 const half = 32
 
 // stored returns the hash to store with responses.
 func (k Key) stored() string {
-	if k.Terms == "" {
-		return k.Body
-	}
 	return k.Body[:half] + k.Terms[:half]
 }
 

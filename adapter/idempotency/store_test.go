@@ -38,7 +38,7 @@ func newStore(t *testing.T) Store {
 
 // keyOf returns the key of a request with a number of items.
 func keyOf(items int) Key {
-	return Key{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Items: items, Lease: time.Minute}
+	return Key{Scope: strings.Repeat("a", 64), Body: strings.Repeat("b", 64), Terms: strings.Repeat("c", 64), Items: items, Lease: time.Minute}
 }
 
 // keep stores responses in their own transaction.

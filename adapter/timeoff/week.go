@@ -28,13 +28,6 @@ type WeekPatch struct {
 	domain.Validation
 }
 
-// Only returns the week reduced to the weekdays that a patch names.
-func (w Week) Only(patch WeekPatch) Week {
-	days := maps.Clone(w.Days)
-	maps.DeleteFunc(days, func(day int, _ []availability.Hours) bool { _, named := patch.Days[day]; return !named })
-	return Week{w.Scope, days}
-}
-
 // LoadWeek returns weekly hours. It returns a CodeInvalidRequest if the agent, service or location does not exist.
 func LoadWeek(ctx context.Context, s *session.Session, scope availability.Scope) (Week, error) {
 	if err := s.Scope().Refuse(scope.Agent, scope.Service, scope.Location); err != nil {
