@@ -23,7 +23,7 @@ var allowedImports = map[string][]string{
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare":  {"adapter/extensions", "adapter/rowdiff", "compat", "wpdb"},
 	"cmd/bookside/setup":    {"adapter/keys", "docker", "wpdb", "wpdb/wpconfig"},
-	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/saved", "fixtures/fromsite", "fixtures/sitefile"},
+	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/saved", "fixtures/anonymise", "fixtures/sitefile"},
 
 	"cmd/bookside/companion/plugins/bookside/languages": {},
 
@@ -108,8 +108,7 @@ var allowedImports = map[string][]string{
 	"fixtures/sitefile":       {"fixtures/schema"},
 	"fixtures/browser":        {"fixtures"},
 	"fixtures/companiontest":  {"adapter/companion", "adapter/domain", "adapter/signed", "wpdb"},
-	"fixtures/dump":           {"fixtures"},
-	"fixtures/fromsite":       {"fixtures/schema", "fixtures/sitefile"},
+	"fixtures/anonymise":      {"fixtures/schema", "fixtures/sitefile"},
 	"fixtures/grow":           {"fixtures"},
 	"fixtures/history":        {},
 	"fixtures/saved":          {"fixtures"},

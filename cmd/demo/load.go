@@ -2,18 +2,18 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/fixtures/fromsite"
+	"github.com/bookside/bookside/fixtures/anonymise"
 	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
@@ -49,35 +49,56 @@ tables of anything else, such as a real WordPress, is refused.`, cobra.MinimumNA
 // dump returns the command that writes SQL.
 func dump(now domain.Clock) *cobra.Command {
 	var s source
-	var date string
-	var drop bool
-	command := newCommand("dump [FIXTURE...] [--now TIME | --date DATE] [--drop]", "write a site as SQL", `Writes the site that fixtures describe, or the small practice, as SQL for the clients of MariaDB and MySQL, without
-Bookside's own tables. The same fixtures with the same clock give the same SQL.`, cobra.ArbitraryArgs)
+	var real, prefix string
+	command := newCommand("dump [FIXTURE...] [--now TIME] | --anonymise DSN [--prefix PREFIX]", "write a site as SQL", `Writes the site that fixtures describe, or the small practice, as SQL for the clients of MariaDB and MySQL and for
+--fixtures, without Bookside's own tables. The same fixtures with the same clock give the same SQL.
+
+With --anonymise, it writes the site in a database, and only reads there. Everything that is not known to be harmless
+is made up or left out: names, contacts, texts, codes, keys and passwords.`, cobra.ArbitraryArgs)
 	s.bindNow(command)
-	command.Flags().StringVar(&date, "date", "", "the site's date, such as 2027-01-11 or today, at 08:00")
-	command.MarkFlagsMutuallyExclusive("now", "date")
-	command.Flags().BoolVar(&drop, "drop", false, "drop the tables first, so that the SQL can be loaded again")
+	command.Flags().StringVar(&real, "anonymise", "", "the data source name of a real site, such as reader:secret@tcp(127.0.0.1:3306)/wordpress")
+	command.Flags().StringVar(&prefix, "prefix", "wp_", "how the names of its tables begin")
+	command.MarkFlagsMutuallyExclusive("anonymise", "now")
 	command.RunE = func(command *cobra.Command, args []string) error {
 		s.files = args
-		if date != "" {
-			s.now = date + " 08:00"
+		dumped, err := site{}, error(nil)
+		switch {
+		case real == "":
+			dumped, err = s.read(command.Context(), now)
+		case len(args) > 0:
+			err = errors.New("--anonymise: give no fixtures")
+		default:
+			dumped, err = anonymised(command.Context(), real, prefix, now)
 		}
-		dumped, err := s.read(command.Context(), now)
 		if err != nil {
 			return err
 		}
-		if drop {
-			dumped.Site = dumped.Replacing()
-		}
 		out := bufio.NewWriter(command.OutOrStdout())
-		return errors.Join(fixtures.Dump(out, dumped.Site), out.Flush())
+		_, err = out.WriteString(heading(dumped))
+		return errors.Join(err, fixtures.Dump(out, dumped.Site), out.Flush())
 	}
 	return command
 }
 
+// anonymised returns the site in a database without what somebody wrote.
+func anonymised(ctx context.Context, dsn, prefix string, now domain.Clock) (site, error) {
+	dsn, err := fixtures.PreferTLS(dsn)
+	if err != nil {
+		return site{}, err
+	}
+	if err := sitefile.CheckPrefix(prefix); err != nil {
+		return site{}, fmt.Errorf("--prefix: %w", err)
+	}
+	content, err := anonymise.Site(ctx, dsn, prefix, now())
+	if err != nil {
+		return site{}, err
+	}
+	return site{Site: fixtures.Fixture(content), clock: newClock(now, content.Now, true)}, nil
+}
+
 // fixtureFiles returns the commands that help to write fixtures.
 func fixtureFiles(now domain.Clock) *cobra.Command {
-	group := newCommand("fixtures COMMAND", "begin a fixture, make one of a site, or check it", "", cobra.NoArgs)
+	group := newCommand("fixtures COMMAND", "begin a fixture, or check it", "", cobra.NoArgs)
 	group.RunE = func(group *cobra.Command, _ []string) error { return group.Help() }
 	begin := newCommand("init [DIRECTORY]", "write a commented example, and the schema for editors", "", cobra.MaximumNArgs(1))
 	begin.RunE = func(command *cobra.Command, args []string) error {
@@ -109,40 +130,8 @@ func fixtureFiles(now domain.Clock) *cobra.Command {
 		}
 		return err
 	}
-	group.AddCommand(begin, check, fromSite(now))
+	group.AddCommand(begin, check)
 	return group
-}
-
-// fromSite returns the command that writes the fixture of a site that exists.
-func fromSite(now domain.Clock) *cobra.Command {
-	var o fromsite.Options
-	command := newCommand("from-site DSN [--prefix PREFIX] [--from DATE] [--to DATE] [--anonymise=false]", "write the fixture of a real site", `Writes the fixture of the site in a database, and only reads there. Unless --anonymise is false, everything that is
-not known to be harmless is replaced or left out: names, contacts, texts, codes, keys and passwords.`, cobra.ExactArgs(1))
-	flags := command.Flags()
-	flags.StringVar(&o.Prefix, "prefix", "wp_", "how the names of the site's tables begin")
-	flags.StringVar(&o.From, "from", "", "the date of the first booking, such as 2027-01-11; all without it")
-	flags.StringVar(&o.To, "to", "", "the date of the last booking")
-	flags.BoolVar(&o.Anonymise, "anonymise", true, "make up names, contacts, texts and secrets")
-	command.RunE = func(command *cobra.Command, args []string) error {
-		dsn, err := fixtures.PreferTLS(args[0])
-		if err != nil {
-			return err
-		}
-		if err := sitefile.CheckPrefix(o.Prefix); err != nil {
-			return fmt.Errorf("--prefix: %w", err)
-		}
-		for flag, date := range map[string]string{"from": o.From, "to": o.To} {
-			if _, err := time.Parse(time.DateOnly, date); err != nil && date != "" {
-				return fmt.Errorf("--%s: %q is no date such as 2027-01-11", flag, date)
-			}
-		}
-		if o.To != "" && o.To < o.From {
-			return fmt.Errorf("--to: %s is before --from %s", o.To, o.From)
-		}
-		o.Now = now().Truncate(time.Second)
-		return fromsite.Write(command.Context(), dsn, command.OutOrStdout(), o)
-	}
-	return command
 }
 
 // create writes a new file.

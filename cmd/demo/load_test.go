@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -105,14 +106,11 @@ func TestDump(t *testing.T) {
 		}
 		return printed
 	}
-	first := dumped(text, "--date", "2027-03-01")
+	first := dumped(text, "--now", "2027-03-01 08:00")
 	if second := dumped(text, "--now", "2027-03-01T08:00"); first != second || !strings.Contains(first, "'2027-03-02'") {
 		t.Error("two dumps for one date differ, or have another date")
 	}
-	if strings.Contains(first, "DROP TABLE") || !strings.Contains(dumped(text, "--drop"), "DROP TABLE IF EXISTS `wp_latepoint_bookings`;\n") {
-		t.Error("the tables are dropped without --drop, or not with it")
-	}
-	if small := dumped("--date", "2027-03-01"); !strings.Contains(small, "Back school") || small == dumped("--date", "2027-03-02") {
+	if small := dumped("--now", "2027-03-01 08:00"); !strings.Contains(small, "Back school") || small == dumped("--now", "2027-03-02 08:00") {
 		t.Error("the small practice has no date")
 	}
 }
@@ -144,35 +142,84 @@ func TestFixtureFiles(t *testing.T) {
 	}
 }
 
-// TestFromSite: from-site writes a fixture that load reads, anonymised unless it is told otherwise.
-func TestFromSite(t *testing.T) {
-	t.Parallel()
+// TestAnonymisedIsServed: a site that is dumped without its names is served from the dump, with the same free times and
+// as many records.
+func TestAnonymisedIsServed(t *testing.T) {
 	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.Small(clock()))
-	anonymised, err := output(t, "fixtures", "from-site", database.AdminDSN)
+	real := fixtures.New(t, fixtures.Small(clock()))
+	dumped, err := output(t, "dump", "--anonymise", real.AdminDSN)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := output(t, "fixtures", "from-site", database.AdminDSN, "--anonymise=false", "--from", "2026-11-01")
+	if name := "Miriam"; strings.Contains(dumped, name) {
+		t.Errorf("the dump has %s", name)
+	}
+	whole, err := output(t, "dump", "--now", clock().Format(time.RFC3339))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if name := "Miriam Albers"; strings.Contains(anonymised, name) || !strings.Contains(whole, name) {
-		t.Error("the first fixture has the name of an agent, or the second has not")
+	answers := map[string]map[string]int{}
+	for name, dump := range map[string]string{"whole": whole, "anonymised": dumped} {
+		t.Run(name, func(t *testing.T) { // one at a time: a process has one embedded engine
+			keys := "-- keys: [{name: test, key: lp_test_dump, permissions: [read]}]\n"
+			d := startDemo(t, clock, "--fixtures", fixtures.WriteFile(t, "site.sql", keys+dump))
+			answers[name] = map[string]int{}
+			for _, list := range []string{"bookings", "customers", "orders", "payments", "services", "agents", "locations"} {
+				var page struct{ Pagination struct{ Total int } }
+				if status := ask(t, http.MethodGet, d.api+"/"+list, "lp_test_dump", "", &page); status != http.StatusOK || page.Pagination.Total == 0 {
+					t.Errorf("%s %s: status %d, %d records", name, list, status, page.Pagination.Total)
+				}
+				answers[name][list] = page.Pagination.Total
+			}
+			for day := range 14 {
+				date := clock().AddDate(0, 0, day).Format(time.DateOnly)
+				var free struct {
+					Data struct {
+						Slots []string `json:"available_slots"`
+					}
+				}
+				if status := ask(t, http.MethodGet, d.api+"/availability?service_id=1&agent_id=1&date="+date, "lp_test_dump", "", &free); status != http.StatusOK {
+					t.Errorf("%s %s: status %d", name, date, status)
+				}
+				for _, slot := range free.Data.Slots {
+					answers[name][date+" "+slot]++
+				}
+			}
+		})
 	}
-	for _, text := range []string{anonymised, whole} {
-		if printed, err := output(t, "load", database.AdminDSN, fixtures.WriteFile(t, "site.yaml", text)); err != nil || !strings.HasPrefix(printed, "loaded") {
-			t.Errorf("%v, %q", err, printed)
-		}
+	if diff := cmp.Diff(answers["whole"], answers["anonymised"]); diff != "" || len(answers["whole"]) < 50 {
+		t.Errorf("%d answers (-whole +anonymised):\n%s", len(answers["whole"]), diff)
 	}
 	for want, args := range map[string][]string{
-		`--to: "soon" is no date`:                      {database.AdminDSN, "--to", "soon"},
-		"--to: 2027-01-01 is before --from 2027-01-02": {database.AdminDSN, "--from", "2027-01-02", "--to", "2027-01-01"},
-		`--prefix: "wp" is no prefix of tables`:        {database.AdminDSN, "--prefix", "wp"},
-		"no table other_latepoint_bookings; --prefix ": {database.AdminDSN, "--prefix", "other_"},
+		`--prefix: "wp" is no prefix of tables`:        {"--prefix", "wp"},
+		"no table other_latepoint_bookings; --prefix ": {"--prefix", "other_"},
 	} {
-		if _, err := output(t, append([]string{"fixtures", "from-site"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := output(t, append([]string{"dump", "--anonymise", real.AdminDSN}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// TestDumpIsServed: the demo serves a dump from memory, at its time.
+func TestDumpIsServed(t *testing.T) {
+	dumped, err := output(t, "dump", fixtures.WriteFile(t, "site.yaml", sitefile.Example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := fixtures.WriteFile(t, "site.sql", dumped)
+	d := startDemo(t, clock, "--fixtures", file)
+	var list struct {
+		Data []struct {
+			Start string `json:"start_date"`
+		}
+	}
+	if status := ask(t, http.MethodGet, d.api+"/bookings", d.key, "", &list); status != http.StatusOK || len(list.Data) != 6 {
+		t.Errorf("status %d, %d bookings", status, len(list.Data))
+	}
+	if !strings.Contains(d.lines[0], "Monday, 11 January 2027") {
+		t.Errorf("its time: %q", d.lines[0])
+	}
+	if _, err := output(t, "dump", file, file); err == nil || !strings.Contains(err.Error(), "a dump is loaded alone") {
+		t.Errorf("two dumps: %v", err)
 	}
 }

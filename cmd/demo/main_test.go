@@ -103,7 +103,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s: %v, %q", flag, err, printed)
 		}
 	}
-	for _, wrong := range [][]string{{"--lisen", "x"}, {"lode"}, {"load", "dsn"}, {"dump", "--now", "today 08:00", "--date", "today"}, {"fixtures", "chek"}} {
+	for _, wrong := range [][]string{{"--lisen", "x"}, {"lode"}, {"load", "dsn"}, {"dump", "--now", "today 08:00", "--anonymise", "dsn"}, {"fixtures", "chek"}} {
 		if _, err := output(t, wrong...); err == nil {
 			t.Errorf("%q is accepted", wrong)
 		}

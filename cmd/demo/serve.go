@@ -45,7 +45,7 @@ func serve(c settings.Config, now domain.Clock) *cobra.Command {
 	root := newCommand(program+" [flags]", "serve a sample site", `Serves a small practice, or the site that fixtures describe, from memory. Changes are gone when it ends.
 It prints a key, and where to use it.`, cobra.NoArgs)
 	flags := root.Flags()
-	flags.StringArrayVar(&o.files, "fixtures", nil, "fixture to serve, or a directory of them; may be repeated (see FIXTURES.md)")
+	flags.StringArrayVar(&o.files, "fixtures", nil, "fixture to serve, or a directory of them; may be repeated (see FIXTURES.md). Or one dump, whose name ends in .sql")
 	flags.StringVar(&o.key, "key", "", "API key for everything, which clients know beforehand")
 	flags.StringVar(&c.Server.Listen, "listen", c.Server.Listen, "address to listen on; another port is taken where this one is in use")
 	flags.StringVar(&c.Admin.Listen, "console", c.Admin.Listen, "address of the console; another port is taken where this one is in use")

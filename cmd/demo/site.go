@@ -7,7 +7,12 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +48,11 @@ type site struct {
 
 // read returns the site. If its clock is given, time passes from there on.
 func (s source) read(ctx context.Context, now domain.Clock) (site, error) {
-	described, err := s.describe(ctx)
+	dump, err := s.dump()
+	if err != nil {
+		return site{}, err
+	}
+	described, err := s.describe(ctx, dump)
 	if err != nil {
 		return site{}, err
 	}
@@ -57,16 +66,48 @@ func (s source) read(ctx context.Context, now domain.Clock) (site, error) {
 		return site{}, err
 	}
 	read := site{Site: fixtures.Fixture(content), clock: newClock(now, content.Now, described.Now.Text != ""), keys: content.Keys, webhooks: content.Webhooks}
-	if len(s.files) == 0 {
+	switch {
+	case dump != "":
+		read.Site = fixtures.Dumped(content.Prefix, dump)
+	case len(s.files) == 0:
 		read.Site = fixtures.Small(content.Now)
 	}
 	return read, nil
 }
 
-// describe reads the fixtures. A pipe that ends late does not outlast the context.
-func (s source) describe(ctx context.Context) (*sitefile.Site, error) {
+// dump returns the SQL that is loaded, if it is that.
+func (s source) dump() (string, error) {
+	isDump := func(file string) bool { return filepath.Ext(file) == ".sql" }
+	if !slices.ContainsFunc(s.files, isDump) {
+		return "", nil
+	}
+	if len(s.files) > 1 {
+		return "", errors.New("a dump is loaded alone, without other fixtures")
+	}
+	text, err := os.ReadFile(s.files[0])
+	return string(text), err
+}
+
+// headings are the lines of a dump that are a fixture: of its clock, zone and tables, and of keys that somebody adds.
+var headings = regexp.MustCompile(`(?m)^-- ((?:now|site|keys|webhooks): .*)$`)
+
+// heading returns the lines with which the dump of a site begins.
+func heading(s site) string {
+	now := s.clock.now()
+	return fmt.Sprintf("-- now: %s\n-- site: {timezone: %q, prefix: %s}\n", now.UTC().Format(time.RFC3339), now.Location(), s.Prefix)
+}
+
+// describe reads the fixtures, or the heading of a dump. A pipe that ends late does not outlast the context.
+func (s source) describe(ctx context.Context, dump string) (*sitefile.Site, error) {
 	if len(s.files) == 0 {
 		return sitefile.Parse("small", []byte("site: {timezone: Europe/Berlin}"))
+	}
+	if dump != "" {
+		var text strings.Builder
+		for _, line := range headings.FindAllStringSubmatch(dump, -1) {
+			text.WriteString(line[1] + "\n")
+		}
+		return sitefile.Parse(s.files[0], []byte(text.String()))
 	}
 	var described *sitefile.Site
 	done := make(chan error, 1)
