@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -81,7 +82,7 @@ func (c *wordPressClient) do(request *http.Request) (status int, body string) {
 }
 
 // hiddenFields matches the hidden fields of a form.
-var hiddenFields = regexp.MustCompile(`<input type="hidden"[^>]* name="([a-z_]+)" value="([^"]*)"`)
+var hiddenFields = regexp.MustCompile(`<input type=["']hidden["'][^>]* name=["']([a-z_]+)["'] value=["']([^"']*)["']`)
 
 // form returns the fields of the page's form that a person does not fill in.
 func (c *wordPressClient) form(path string) url.Values {
@@ -89,9 +90,9 @@ func (c *wordPressClient) form(path string) url.Values {
 	_, body := c.get(path)
 	fields := url.Values{}
 	for _, field := range hiddenFields.FindAllStringSubmatch(body, -1) {
-		fields.Set(field[1], field[2])
+		fields.Set(field[1], html.UnescapeString(field[2]))
 	}
-	if fields.Get("bookside_nonce") == "" {
+	if fields.Get("_wpnonce") == "" {
 		c.t.Fatalf("no form at %s: %s", path, body)
 	}
 	return fields
@@ -101,7 +102,7 @@ func (c *wordPressClient) form(path string) url.Values {
 // forms take effect, once.
 func TestCompanionPagesNeedRights(t *testing.T) {
 	t.Parallel()
-	const page = "/wp-admin/admin.php?page=bookside"
+	const page, newKey = "/wp-admin/admin.php?page=bookside", "/wp-admin/admin.php?page=bookside&at=%2Fkeys%2Fnew"
 	db := fixtures.New(t, fixtures.Small(now))
 	w := newCompanionSite(t, db)
 	s := serveAt(t, settingsFor(db), time.Now) // WordPress uses the real clock
@@ -112,10 +113,14 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 	keyCount := func() string { return queryText(t, db, "SELECT COUNT(*) FROM wp_bookside_api_keys") }
 	admin := logInto(t, site, "admin")
 	create := func() url.Values {
-		form := admin.form(page + "&tab=keys&form=create")
-		form["permissions[]"] = []string{"read_bookings"}
-		form.Set("name", `A "key" <b>of</b> O'Neil \ 1`)
-		form.Set("kind", "live")
+		form := admin.form(newKey)
+		for name, value := range map[string]string{"name": `A "key" <b>of</b> O'Neil \ 1`, "kind": "live", "preset": "custom"} {
+			form.Set(name, value)
+		}
+		form["permissions"] = []string{"read_bookings", "read_services"}
+		for _, all := range []string{"agents", "services", "locations"} {
+			form[all] = []string{"-", ""}
+		}
 		return form
 	}
 
@@ -123,83 +128,64 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 		t.Errorf("a visitor: status %d", status)
 	}
 	author := logInto(t, site, "author")
-	for _, tab := range []string{"", "&tab=requests", "&tab=times"} {
-		if status, _ := author.get(page + tab); status != http.StatusForbidden {
-			t.Errorf("an author: %s: status %d", tab, status)
+	for _, of := range []string{"", "&at=%2Frequests", "&tab=settings"} {
+		if status, _ := author.get(page + of); status != http.StatusForbidden {
+			t.Errorf("an author: %s: status %d", of, status)
 		}
 	}
 	const link = `<span class='bookside'><a href="%s/wp-admin/admin.php?page=bookside">API</a>`
 	if _, plugins := admin.get("/wp-admin/plugins.php"); strings.Count(plugins, fmt.Sprintf(link, site)) != 2 {
 		t.Errorf("links in the rows of this plugin and of LatePoint: %s", plugins)
 	}
-	if status, _ := author.post(page+"&tab=keys&form=create", create()); status != http.StatusForbidden || keyCount() != "0" {
+	if status, _ := author.post(newKey, create()); status != http.StatusForbidden || keyCount() != "0" {
 		t.Errorf("the form of an author: status %d, %s keys", status, keyCount())
 	}
-	for name, change := range map[string]func(url.Values){
-		"no nonce":                 func(form url.Values) { form.Del("bookside_nonce") },
-		"nonce of another form":    func(form url.Values) { form.Set("bookside_action", "settings") },
-		"a form that there is not": func(form url.Values) { form.Set("bookside_action", "bake") },
-	} {
+	for name, nonce := range map[string]string{"no nonce": "", "a forged nonce": "0123456789", "the nonce of the settings": admin.form(page + "&tab=settings").Get("_wpnonce")} {
 		form := create()
-		change(form)
-		if status, _ := admin.post(page+"&tab=keys&form=create", form); status != http.StatusForbidden && status != http.StatusBadRequest || keyCount() != "0" {
+		form.Set("_wpnonce", nonce)
+		if status, _ := admin.post(newKey, form); status != http.StatusForbidden || keyCount() != "0" {
 			t.Errorf("%s: status %d, %s keys", name, status, keyCount())
 		}
 	}
 
 	form := create()
-	status, body := admin.post(page+"&tab=keys&form=create", form)
+	status, body := admin.post(newKey, form)
 	if status != http.StatusOK || !strings.Contains(body, "was created") || keyCount() != "1" {
 		t.Fatalf("status %d, %s keys: %s", status, keyCount(), body)
 	}
-	if got := queryText(t, db, "SELECT name FROM wp_bookside_api_keys"); got != form.Get("name") {
-		t.Errorf("name %q", got)
+	if got := queryText(t, db, "SELECT CONCAT_WS(' ', name, permissions, created_by) FROM wp_bookside_api_keys"); got != form.Get("name")+" read_bookings,read_services admin, WordPress" {
+		t.Errorf("stored %q", got)
 	}
-	if _, body := admin.post(page+"&tab=keys&form=create", form); !strings.Contains(body, "This form was already sent") || keyCount() != "1" {
+	if _, body := admin.post(newKey, form); !strings.Contains(body, "already submitted") || keyCount() != "1" {
 		t.Errorf("the form sent again made %s keys", keyCount())
 	}
-	if _, body := admin.get(page + "&tab=keys"); !strings.Contains(body, `A &quot;key&quot; &lt;b&gt;of&lt;/b&gt; O&#039;Neil \ 1`) {
-		t.Error("the name is not escaped")
+	if _, body := admin.get(page + "&at=%2Fkeys"); !strings.Contains(body, `A &#34;key&#34; &lt;b&gt;of&lt;/b&gt; O&#39;Neil \ 1`) {
+		t.Errorf("the name is not escaped: %s", body)
+	}
+	revoke := page + "&at=%2Fkeys%2F1%2Frevoke"
+	if _, body := admin.post(revoke, admin.form(revoke)); !strings.Contains(body, "revoked") || queryText(t, db, "SELECT status FROM wp_bookside_api_keys") != "revoked" {
+		t.Errorf("revoking: %s", body)
 	}
 
-	// Agents, services and locations are given by ids or names, must exist, and are shown with both.
-	limited := create()
-	limited.Set("name", "limited")
-	limited.Set("agents", "3,999")
-	limited.Set("services", "Nothing")
-	if _, body := admin.post(page+"&tab=keys&form=create", limited); !strings.Contains(body, "There is no agent with the ID 999; write ids or names of these: 1 ") ||
-		!strings.Contains(body, "There is no service &quot;Nothing&quot;; write ids or names of these: 1 ") || keyCount() != "1" {
-		t.Errorf("unknown agents made %s keys: %s", keyCount(), body)
+	settings := admin.form(page + "&tab=settings")
+	settings.Set("bookside_companion[forward]", "javascript:alert(1)")
+	settings.Set("bookside_companion[admin]", "http://"+s.admin()+"/")
+	settings.Set("bookside_companion[jobs]", "1")
+	if status, _ := author.post("/wp-admin/options.php", settings); status != http.StatusForbidden {
+		t.Errorf("settings of an author: status %d", status)
 	}
-	agent := queryText(t, db, "SELECT TRIM(CONCAT(first_name, ' ', last_name)) FROM wp_latepoint_agents WHERE id = 3")
-	limited.Set("agents", strings.ToLower(agent))
-	limited.Del("services")
-	if _, body := admin.post(page+"&tab=keys&form=create", limited); !strings.Contains(body, "was created") || queryText(t, db, "SELECT agents FROM wp_bookside_api_keys WHERE id = 2") != "3" {
-		t.Errorf("an agent's name: %s", body)
+	if _, body := admin.post("/wp-admin/options.php", settings); !strings.Contains(body, "Enter an address such as") {
+		t.Errorf("a wrong address: %s", body)
 	}
-	execute(t, db.SQL, `INSERT INTO wp_bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
-		VALUES ('CRM', 'https://crm.example/', '*', '3', '', '', 0, 0, 0, '', 'disabled', 0, NOW())`)
-	for _, tab := range []string{"keys", "webhooks"} {
-		if _, body := admin.get(page + "&tab=" + tab); !strings.Contains(body, "agents 3 "+agent) {
-			t.Errorf("%s: no name beside the id", tab)
-		}
+	if got := w.Run(t, `echo json_encode(Bookside\settings(), JSON_UNESCAPED_SLASHES);`); got != `{"staff_overbooking":false,"jobs":true,"forward":"","admin":"http://`+s.admin()+`"}` {
+		t.Errorf("stored %s", got)
 	}
-	// An agent that was deleted meanwhile stays in the key until somebody changes it.
-	w.Run(t, `global $wpdb; $wpdb->update(Bookside\own_table('api_keys'), ['agents' => '999'], ['id' => 2]);`)
-	orphaned := admin.form(page + "&tab=keys&form=restrict&key=2")
-	orphaned.Set("name", "renamed")
-	orphaned.Set("agents", "999")
-	orphaned["permissions[]"] = []string{"read_bookings"}
-	if _, body := admin.post(page+"&tab=keys&form=restrict&key=2", orphaned); queryText(t, db, "SELECT CONCAT(name, agents) FROM wp_bookside_api_keys WHERE id = 2") != "renamed999" {
-		t.Errorf("a key of a deleted agent: %s", body)
+	w.Run(t, `bookside_companion_failed('lock', 'away <b>');`)
+	if _, body := admin.get(page); !strings.Contains(body, "away &lt;b&gt;") {
+		t.Errorf("failures are not shown: %s", body)
 	}
-	execute(t, db.SQL, "DELETE FROM wp_bookside_api_keys WHERE id = 2")
-
-	stale := admin.form(page + "&tab=keys&form=restrict&key=1")
-	stale.Set("name", "stale")
-	w.Run(t, `global $wpdb; $wpdb->update(Bookside\own_table('api_keys'), ['permissions' => 'read'], ['id' => 1]);`)
-	if _, body := admin.post(page+"&tab=keys&form=restrict&key=1", stale); !strings.Contains(body, "Somebody else has changed this key") || queryText(t, db, "SELECT name FROM wp_bookside_api_keys") == "stale" {
-		t.Error("a form overwrote what somebody else had changed")
+	if _, body := admin.post(page, merged(admin.form(page), "bookside_forget", "1")); strings.Contains(body, "away") || w.Run(t, `echo count(bookside_companion_failures());`) != "0" {
+		t.Errorf("failures are left: %s", body)
 	}
 
 	writeBelow(t, w.Content, map[string]string{"mu-plugins/rights.php": `<?php add_filter('bookside_capability', fn() => 'edit_others_posts');`})
@@ -214,64 +200,37 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 	}
 }
 
-// TestCompanionWithoutServer: while the server is down, the pages say so and how to start it, a key can be
-// revoked nevertheless, and nothing else in wp-admin breaks.
+// merged adds a field to a form.
+func merged(form url.Values, name, value string) url.Values {
+	form.Set(name, value)
+	return form
+}
+
+// TestCompanionWithoutServer: while the server is down, the page says so and how to start it, and nothing else in wp-admin breaks.
 func TestCompanionWithoutServer(t *testing.T) {
 	t.Parallel()
 	const page = "/wp-admin/admin.php?page=bookside"
 	db := fixtures.New(t, fixtures.Small(now))
 	w := newCompanionSite(t, db)
-	settings := settingsFor(db)
-	secret := newKey(t, settings, "--permissions", "read")
 	w.Run(t, `update_option('bookside_companion', ['admin' => 'http://localhost:1']);`)
-	site := w.Serve(t)
-	admin := logInto(t, site, "admin")
-	const advice = "Start it with &quot;systemctl start bookside&quot;"
-	for _, tab := range []string{"requests", "requests&request=1", "times", "webhooks", "webhooks&webhook=1", "changes", "overlaps", "keys", "keys&form=create", "keys&form=restrict&key=1", "keys&form=roll&key=1"} {
-		if status, body := admin.get(page + "&tab=" + tab); status != http.StatusOK || strings.Count(body, advice)+strings.Count(body, "The tables of Bookside are missing") != 1 {
-			t.Errorf("%s: status %d: %s", tab, status, body)
-		}
+	admin := logInto(t, w.Serve(t), "admin")
+	if _, body := admin.get(page); !strings.Contains(body, "The tables of Bookside are missing") {
+		t.Errorf("before the server's first start: %s", body)
 	}
-	s := serve(t, settings) // draws the id that the signature includes
+	s := serve(t, settingsFor(db)) // draws the id that the signature includes
 	s.awaitFingerprint()
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
-	for _, tab := range []string{"requests", "times", "webhooks", "changes", "overlaps", "keys", "keys&form=create"} {
-		if _, body := admin.get(page + "&tab=" + tab); strings.Count(body, advice) != 1 {
-			t.Errorf("%s: %s", tab, body)
+	for _, path := range []string{page, page + "&at=%2Fkeys%2Fnew"} {
+		if status, body := admin.get(path); status != http.StatusOK || strings.Count(body, "Start it with &quot;systemctl start bookside&quot;") != 1 {
+			t.Errorf("%s: status %d: %s", path, status, body)
 		}
 	}
-	if status, body := admin.get(page); status != http.StatusOK || !strings.Contains(body, "Nobody checked for overlapping bookings") || !strings.Contains(body, advice) {
-		t.Errorf("status: %d %s", status, body)
-	}
-	if status, body := admin.get("/wp-admin/site-health.php?tab=debug"); status != http.StatusOK || !strings.Contains(body, "Server of the API") {
-		t.Errorf("Site Health: status %d", status)
-	}
-	for _, path := range []string{page + "&tab=settings", "/wp-admin/", "/wp-admin/plugins.php"} {
+	for _, path := range []string{page + "&tab=settings", "/wp-admin/", "/wp-admin/plugins.php", "/wp-admin/site-health.php"} {
 		if status, _ := admin.get(path); status != http.StatusOK {
 			t.Errorf("%s: status %d", path, status)
 		}
-	}
-	_, list := admin.get(page + "&tab=keys")
-	wantTexts(t, list, "keys can only be revoked", secret[:8]+"…"+secret[len(secret)-4:])
-	form := admin.form(page + "&tab=keys&form=revoke&key=1")
-	if _, body := admin.post(page+"&tab=keys&form=revoke&key=1", form); !strings.Contains(body, "The key was revoked") || queryText(t, db, "SELECT status FROM wp_bookside_api_keys") != "revoked" {
-		t.Errorf("revoking: %s", body)
-	}
-	writeBelow(t, w.Dir, map[string]string{"wp-cli.php": "<?php " + wpCLI})
-	command := func(arguments string) string {
-		return w.Run(t, "require '"+w.Dir+"/wp-cli.php';", `(new WP_CLI::$commands['bookside']())->keys(`+arguments+`);`)
-	}
-	newKey(t, settings, "--permissions", "read")
-	const start = `Start it with "systemctl start bookside"`
-	wantTexts(t, command("['list'], []"), "Warning: ", start, "2\ttest\tlive")
-	wantTexts(t, command("['create'], ['name' => 'n', 'permissions' => 'read']"), "Error: ", start)
-	wantTexts(t, command("['restrict', '2'], ['name' => 'n']"), "Error: ", start)
-	wantTexts(t, command("['roll', '2'], []"), "Error: ", start)
-	wantTexts(t, command("['revoke', '2'], []"), "Success: Revoked.")
-	if left := queryText(t, db, "SELECT GROUP_CONCAT(CONCAT(name, ' ', status)) FROM wp_bookside_api_keys"); strings.Contains(left, "active") {
-		t.Errorf("keys %s", left)
 	}
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)
@@ -299,23 +258,13 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	w.Activate(t, "bookside/bookside.php")
 	const jobs = "latepoint_process_scheduled_jobs"
 	state := func() string {
-		return w.Run(t, `echo defined('BOOKSIDE_COMPANION_VERSION') ? 'loaded' : 'not loaded', function_exists('Bookside\companion_in_place') && Bookside\companion_in_place() ? ' in place' : '',
-			strpos(serialize(_get_cron_array()), '`+jobs+`') ? ' scheduled' : '', get_option('bookside_companion_seen') ? ' seen' : '';`)
+		return w.Run(t, `echo defined('BOOKSIDE_COMPANION_VERSION') ? 'loaded' : 'not loaded', strpos(serialize(_get_cron_array()), '`+jobs+`') ? ' scheduled' : '', get_option('bookside_companion_seen') ? ' seen' : '';`)
 	}
 	w.Run(t, `update_option('bookside_companion', ['jobs' => true]);`)
 	w.Run(t, `do_action('init');`)
 	if got := state(); got != "loaded scheduled seen" {
 		t.Errorf("active: %s", got)
 	}
-	// Uploaded over an installed companion, whose must-use plugin keeps running.
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
-	if err := os.CopyFS(filepath.Join(w.Content, "plugins", "bookside", "mu-plugins"), os.DirFS(filepath.Join(w.Content, "mu-plugins"))); err != nil {
-		t.Fatal(err)
-	}
-	if got := state(); got != "loaded in place scheduled seen" {
-		t.Errorf("uploaded over an installed one: %s", got)
-	}
-	removeFile(t, w.Content, "mu-plugins/bookside.php")
 	w.Run(t, `require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('bookside/bookside.php');`)
 	if got := state(); got != "not loaded" {
 		t.Errorf("deactivated: %s", got)
@@ -327,51 +276,6 @@ func TestCompanionAsUploadedPlugin(t *testing.T) {
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)
 	}
-}
-
-// TestCompanionAlone: while the plugin is inactive, the page of plugins says that the must-use plugin is at
-// work, and can remove it. Settings that were never saved cost no query.
-func TestCompanionAlone(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	db := fixtures.New(t, fixtures.Small(now))
-	w := newCompanionSite(t, db)
-	w.Run(t, "echo 'a first request';")
-	asked := w.Run(t, "define('SAVEQUERIES', true);", `global $wpdb; echo implode("\n", array_filter(array_column($wpdb->queries, 0), fn($query) => strpos($query, "'bookside_companion'")));`)
-	if asked != "" {
-		t.Errorf("queries for the settings: %s", asked)
-	}
-	admin := logInto(t, w.Serve(t), "admin")
-	const page, notice = "/wp-admin/plugins.php", "its must-use plugin is at work"
-	if _, body := admin.get(page); strings.Contains(body, notice) {
-		t.Error("the notice is there while the plugin is active")
-	}
-	w.Run(t, `update_option('bookside_companion', ['jobs' => true]); require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('bookside/bookside.php');`)
-	_, body := admin.get(page)
-	wantTexts(t, body, notice, "Remove the must-use plugin")
-	file := filepath.Join(w.Content, "mu-plugins", "bookside.php")
-	if status, _ := admin.post(page, url.Values{"bookside_remove_must_use": {"1"}, "_wpnonce": {"forged"}}); status != http.StatusForbidden || !exists(file) {
-		t.Errorf("a forged form: status %d", status)
-	}
-	nonce := regexp.MustCompile(`(?s)notice-warning.*?name="_wpnonce" value="([^"]+)"`).FindStringSubmatch(body)
-	if nonce == nil {
-		t.Fatal("no form")
-	}
-	status, body := admin.post(page, url.Values{"bookside_remove_must_use": {"1"}, "_wpnonce": {nonce[1]}})
-	if status != http.StatusOK || exists(file) || exists(strings.TrimSuffix(file, ".php")) || strings.Contains(body, notice) {
-		t.Errorf("status %d, there %t: %s", status, exists(file), body)
-	}
-	if left := queryText(t, db, "SELECT option_value LIKE '%latepoint_process_scheduled_jobs%' FROM wp_options WHERE option_name = 'cron'"); left != "0" {
-		t.Error("jobs are scheduled that nobody runs")
-	}
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 // TestCompanionIsUninstalledOnANetwork: each site's options and cron are cleaned up.
@@ -386,7 +290,6 @@ func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
 		function _get_cron_array() { return [100 => ['latepoint_process_scheduled_jobs' => ['a' => ['schedule' => false, 'args' => ['ours']], 'b' => ['schedule' => 'addon', 'args' => []]]]]; }
 		function wp_unschedule_event($time, $hook, $args) { $GLOBALS['done'][] = $GLOBALS['at'] . ' event ' . $args[0]; }
 		function delete_option($name) { $GLOBALS['done'][] = $GLOBALS['at'] . ' ' . $name; }
-		function delete_transient($name) { delete_option($name); }
 		require '` + companionFolder + `/uninstall.php'; echo implode(';', $done);`
 	output, err := exec.CommandContext(t.Context(), fixtures.RequireTool(t, "php"), "-d", "error_reporting=-1", "-r", code).CombinedOutput()
 	if err != nil {
@@ -394,7 +297,7 @@ func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
 	}
 	var want []string
 	for _, site := range []string{"1", "2", "5"} {
-		for _, what := range []string{"event ours", "bookside_companion", "bookside_companion_extensions", "bookside_companion_failures", "bookside_companion_seen", "bookside_companion_jobs_until", "bookside_companion_events", "bookside_agenda"} {
+		for _, what := range []string{"event ours", "bookside_companion", "bookside_companion_extensions", "bookside_companion_failures", "bookside_companion_seen", "bookside_companion_jobs_until", "bookside_companion_events"} {
 			want = append(want, site+" "+what)
 		}
 	}

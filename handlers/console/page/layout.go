@@ -56,7 +56,7 @@ var script string
 
 // Inner returns what a page shows inside of a page of wp-admin: the navigation, the title and the content.
 func (l Layout) Inner(content g.Node) g.Node {
-	return g.Group{h.Header(l.Banner), h.Div(h.Class("inner"), h.H1(l.Title), content)}
+	return g.Group{h.Header(h.Role("presentation"), l.Banner), h.Div(h.Class("inner"), h.H1(l.Title), content)}
 }
 
 // Part returns what Inner returned, rendered, with styles and the script. It is in a shadow root, so that neither the styles of

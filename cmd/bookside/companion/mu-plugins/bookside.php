@@ -40,18 +40,7 @@ function bookside_companion_settings(): array
 }
 
 /**
- * Tests the lock with a row that nobody else uses, and returns the problem, '' for none.
- */
-function bookside_companion_lock_problem(): string
-{
-    $lock = new BooksideLock();
-    $taken = $lock->take([0 => [0]]);
-    $lock->release();
-    return $taken && $lock->problem === '' ? '' : $lock->problem;
-}
-
-/**
- * Returns the failures since they were last cleared, by what failed: payment, lock, journal, forms, jobs, forward, ask, events or abilities.
+ * Returns the failures since they were last cleared, by what failed: payment, lock, journal, forms, jobs, forward, ask or events.
  *
  * @return array<string,array{count:int,at:int,message:string}> With the time (Unix) and the message of the last one.
  */
@@ -160,7 +149,6 @@ require_once __DIR__ . '/bookside/extensions.php';
 require_once __DIR__ . '/bookside/ask.php';
 require_once __DIR__ . '/bookside/events.php';
 require_once __DIR__ . '/bookside/decisions.php';
-require_once __DIR__ . '/bookside/alone.php';
 
 add_action('init', 'bookside_companion_seen');
 (static function (): void {
@@ -174,5 +162,4 @@ add_action('init', 'bookside_companion_seen');
     BooksideEvents::register();
     BooksideDecisions::register();
     BooksideAsk::register();
-    BooksideAlone::register();
 })();

@@ -96,14 +96,14 @@ class BooksideAsk
         exit;
     }
 
-    /** Returns the secret; '' if there is none. */
-    private static function secret(): string
+    /** Returns the secret that WordPress and the server share; '' before a server has made it. */
+    public static function secret(): string
     {
         return self::value("SELECT secret FROM `%sbookside_secrets` WHERE name = 'wordpress'");
     }
 
     /** Returns what tells this site from all others, copies included; '' before a server has drawn it. See adapter/session/fingerprint.go. */
-    private static function fingerprint(): string
+    public static function fingerprint(): string
     {
         global $wpdb;
         $signature = self::value("SELECT signature FROM `%sbookside_change_positions` WHERE name = 'site'");

@@ -2,7 +2,7 @@
 
 /**
  * Plugin Name: Bookside
- * Description: Shows the booking API that Bookside serves for LatePoint: status, keys, requests, free times, webhooks, changes and overlapping bookings.
+ * Description: Shows the console of Bookside, the server of the booking API for LatePoint, and prevents two bookings in one slot.
  * Version: 0.2.0
  * Requires at least: 6.1
  * Requires PHP: 7.4
@@ -32,25 +32,17 @@ if (!defined('BOOKSIDE_COMPANION_VERSION')) {
 
 require_once __DIR__ . '/includes/tables.php';
 require_once __DIR__ . '/includes/settings.php';
-require_once __DIR__ . '/includes/sidecar.php';
 require_once __DIR__ . '/includes/server.php';
-require_once __DIR__ . '/includes/terms.php';
-require_once __DIR__ . '/includes/keys.php';
-require_once __DIR__ . '/includes/changes.php';
-require_once __DIR__ . '/includes/work.php';
 require_once __DIR__ . '/includes/health.php';
 require_once __DIR__ . '/includes/mentions.php';
 require_once __DIR__ . '/includes/person.php';
 require_once __DIR__ . '/includes/privacy.php';
-require_once __DIR__ . '/includes/abilities.php';
 
 add_action('init', function () {
     load_plugin_textdomain('bookside', false, dirname(plugin_basename(PLUGIN_FILE)) . '/languages');
 });
 
-Abilities::register();
-add_filter('site_status_tests', __NAMESPACE__ . '\\add_health_tests');
-add_filter('debug_information', __NAMESPACE__ . '\\add_debug_information');
+add_filter('site_status_tests', __NAMESPACE__ . '\\add_health_test');
 add_filter('wp_privacy_personal_data_exporters', __NAMESPACE__ . '\\add_exporter');
 add_filter('wp_privacy_personal_data_erasers', __NAMESPACE__ . '\\add_eraser');
 register_activation_hook(PLUGIN_FILE, __NAMESPACE__ . '\\activate');
@@ -58,24 +50,9 @@ register_deactivation_hook(PLUGIN_FILE, __NAMESPACE__ . '\\deactivate');
 
 if (is_admin()) {
     require_once __DIR__ . '/admin/page.php';
-    require_once __DIR__ . '/admin/actions.php';
-    require_once __DIR__ . '/admin/parts.php';
-    require_once __DIR__ . '/admin/status.php';
-    require_once __DIR__ . '/admin/keys.php';
-    require_once __DIR__ . '/admin/requests.php';
-    require_once __DIR__ . '/admin/times.php';
-    require_once __DIR__ . '/admin/webhooks.php';
-    require_once __DIR__ . '/admin/extensions.php';
-    require_once __DIR__ . '/admin/changes.php';
-    require_once __DIR__ . '/admin/overlaps.php';
     require_once __DIR__ . '/admin/settings.php';
     add_action('admin_menu', __NAMESPACE__ . '\\add_page', 20);
+    add_action('admin_init', __NAMESPACE__ . '\\add_settings');
     add_filter('plugin_action_links_' . plugin_basename(PLUGIN_FILE), __NAMESPACE__ . '\\add_action_link');
-    add_action('latepoint_booking_data_form_after', __NAMESPACE__ . '\\show_booking_link');
     add_filter('plugin_action_links_latepoint/latepoint.php', __NAMESPACE__ . '\\add_action_link');
-}
-
-if (defined('WP_CLI') && WP_CLI) {
-    require_once __DIR__ . '/includes/cli.php';
-    \WP_CLI::add_command('bookside', __NAMESPACE__ . '\\Command');
 }

@@ -19,7 +19,6 @@ $bookside_forget = static function (): void {
     foreach (['', '_extensions', '_failures', '_seen', '_jobs_until', '_events'] as $option) {
         delete_option('bookside_companion' . $option);
     }
-    delete_transient('bookside_agenda');
 };
 if (is_multisite()) {
     foreach (get_sites(['fields' => 'ids', 'number' => 0]) as $bookside_site) {

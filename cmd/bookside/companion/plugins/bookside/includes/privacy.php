@@ -242,14 +242,14 @@ class Erasure
         foreach ($this->person->failedEvents() as $event) {
             $this->count($wpdb->update(own_table('events'), ['failure' => ''], ['id' => $event->id]));
         }
-        $failures = companion_failures();
+        $failures = bookside_companion_failures();
         foreach ($failures as $what => $failure) {
             if ($this->person->isIn((string) $failure['message'])) {
                 $failures[$what]['message'] = '…';
                 $this->changed++;
             }
         }
-        if ($failures !== companion_failures()) {
+        if ($failures !== bookside_companion_failures()) {
             update_option('bookside_companion_failures', $failures, false);
         }
         // The row must stay: without it, a repeated request would book again.

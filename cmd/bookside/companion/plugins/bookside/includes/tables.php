@@ -82,23 +82,3 @@ function utc_now(int $seconds_later = 0): string
 {
     return gmdate('Y-m-d H:i:s', time() + $seconds_later);
 }
-
-/** Formats a time of our tables as the site shows times; '' for none. */
-function local_time(?string $utc): string
-{
-    if ($utc === null || $utc === '') {
-        return '';
-    }
-    return (string) wp_date(get_option('date_format') . ' ' . get_option('time_format'), strtotime($utc . ' UTC'));
-}
-
-/** The capability that everything here needs. */
-function capability(): string
-{
-    /**
-     * Filters the capability that the pages of Bookside need.
-     *
-     * @param string $capability Default manage_options.
-     */
-    return (string) apply_filters('bookside_capability', 'manage_options');
-}
