@@ -144,14 +144,12 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 	t.Run("a booking that was deleted first", func(t *testing.T) {
 		e := part(t)
 		m, other := e.book("Xaverl"), e.book("Yvonna")
-		execute(t, db.SQL, `INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at)
-			SELECT 'Agent', 'agent@people.example', 'S', CONCAT('Xaverl has booked ', booking_code), 'waiting', 0, '2031-01-01', '', '2031-01-01' FROM wp_latepoint_bookings WHERE id = `+m.booking)
 		e.send(http.MethodDelete, "/bookings/"+m.booking+"?force=true", "", http.StatusOK)
 		if got := queryText(t, db, "SELECT COUNT(*) FROM wp_latepoint_process_jobs WHERE object_model_type = 'n/a' AND settings LIKE '%Xaverl%'"); got == "0" {
 			t.Fatal("no mail waits")
 		}
 		groups, text := e.export(m.email)
-		for _, group := range []string{"latepoint-activities", "latepoint-jobs", "latepoint-payments", "latepoint-orders", "bookside-responses", "bookside-mails"} {
+		for _, group := range []string{"latepoint-activities", "latepoint-jobs", "latepoint-payments", "latepoint-orders", "bookside-responses"} {
 			if !slices.Contains(groups, group) {
 				t.Errorf("nothing of %s is exported: %v", group, groups)
 			}
@@ -184,8 +182,6 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		e := part(t)
 		m := e.book("Wendelin")
 		const now = "wendelin.new@people.example"
-		execute(t, db.SQL, `INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at)
-			VALUES ('Wendelin', '`+m.email+`', 'Hello', 'Dear Wendelin', 'sent', 1, '2031-01-01', '', '2031-01-01')`)
 		e.send(http.MethodPut, "/customers/"+m.customer, `{"email":"`+now+`"}`, http.StatusOK)
 		wantTexts(t, e.erase(now), "1 upcoming appointment stays", "1 invoice stays")
 		e.wantNowhere(m.name, m.email, m.phone, m.note, m.link, now)

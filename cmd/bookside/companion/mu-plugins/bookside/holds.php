@@ -36,8 +36,8 @@ class BooksideHolds
     }
 
     /**
-     * Creates holds for bookings that were checked under the lock, and releases it. If there is no table of holds, and it
-     * cannot be created, the bookings must be checked again.
+     * Creates holds for bookings that were checked under the lock, and releases it. Without a table of holds, the bookings
+     * are checked again.
      *
      * @param OsBookingModel[] $bookings
      * @return bool Whether others will respect them.
@@ -46,14 +46,9 @@ class BooksideHolds
     {
         $kept = [];
         foreach ($bookings as $booking) {
-            $statement = $this->insertion($booking);
-            $error = $this->lock->execute($statement);
-            if ($error === 1146) {
-                if (!$this->createTable()) {
-                    bookside_companion_failed('lock', $this->lock->problem);
-                    break;
-                }
-                $error = $this->lock->execute($statement);
+            $error = $this->lock->execute($this->insertion($booking));
+            if ($error === BooksideLock::NO_TABLE) {
+                break;
             }
             if ($error !== 0) {
                 $this->lock->cancel();
@@ -226,23 +221,5 @@ class BooksideHolds
             max(1, (int) $booking->total_attendees),
             self::LASTS
         );
-    }
-
-    /** Makes the table of holds, as the server does when it starts; not on the lock's connection, which would lose the lock. */
-    private function createTable(): bool
-    {
-        global $wpdb;
-        $quiet = $wpdb->suppress_errors();
-        $made = $wpdb->query(
-            "CREATE TABLE IF NOT EXISTS `{$this->table()}` (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, key_id BIGINT UNSIGNED NOT NULL, "
-            . 'agent_id BIGINT UNSIGNED NOT NULL, service_id BIGINT UNSIGNED NOT NULL, location_id BIGINT UNSIGNED NOT NULL, '
-            . 'start_date DATE NOT NULL, end_date DATE NOT NULL, start_time SMALLINT UNSIGNED NOT NULL, end_time SMALLINT UNSIGNED NOT NULL, '
-            . 'duration SMALLINT UNSIGNED NOT NULL, buffer_before INT NOT NULL, buffer_after INT NOT NULL, total_attendees INT UNSIGNED NOT NULL, '
-            . "expires_at DATETIME NOT NULL, created_at DATETIME NOT NULL, extras VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '', "
-            . 'PRIMARY KEY (id), KEY start_date (start_date, expires_at), '
-            . 'KEY key_id (key_id, expires_at), KEY expires_at (expires_at)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4'
-        );
-        $wpdb->suppress_errors($quiet);
-        return $made !== false;
     }
 }

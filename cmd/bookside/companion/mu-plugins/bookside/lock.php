@@ -16,6 +16,8 @@ class BooksideLock
     public const AGENT = 4;
     public const ASSET = 12;
 
+    public const NO_TABLE = 1146; // error of MySQL
+
     private const BUCKETS = 1024;
     private const WAIT = 8; // seconds for a row that somebody else holds
     private const CONNECT = 1.0; // seconds for a server that has no connection left
@@ -67,8 +69,7 @@ class BooksideLock
 
     /**
      * Takes additional rows. To keep the order, the rows held may be released and taken again, which undoes what was
-     * executed. If there is no lock table and it cannot be created, there is no lock to wait for: the site works as
-     * without the companion.
+     * executed. Before the server's first start there is no table of locks, and nothing to wait for.
      *
      * @param array<int,int[]> $rows
      * @return bool Whether nobody else has the rows; false after waiting in vain.
@@ -89,10 +90,8 @@ class BooksideLock
                 return true;
             }
             $this->problem = $this->describe($error);
-            $missing = $error === 1146 && $this->createTable();
             $this->close();
-            if ($error === 1146 && !$missing) {
-                bookside_companion_failed('lock', $this->problem);
+            if ($error === self::NO_TABLE) {
                 return true;
             }
             if ($error === 1205) {
@@ -104,7 +103,7 @@ class BooksideLock
                 }
                 $attempt--;
                 usleep(50000);
-            } elseif (!$missing && !in_array($error, [-1, 1213], true)) {
+            } elseif (!in_array($error, [-1, 1213], true)) {
                 break;
             }
         }
@@ -256,17 +255,6 @@ class BooksideLock
             $error = $error ?: $this->run("INSERT IGNORE INTO `$table` (kind, id) VALUES $value");
         }
         return $error ?: -1;
-    }
-
-    /** Makes the lock table, as the server does when it starts. Reports whether it could. */
-    private function createTable(): bool
-    {
-        global $wpdb;
-        return $this->run(
-            "CREATE TABLE IF NOT EXISTS `{$wpdb->prefix}bookside_locks` (kind TINYINT UNSIGNED NOT NULL, "
-            . 'id BIGINT UNSIGNED NOT NULL, n BIGINT UNSIGNED NOT NULL DEFAULT 0, PRIMARY KEY (kind, id)) '
-            . 'ENGINE=InnoDB DEFAULT CHARSET=utf8mb4'
-        ) === 0;
     }
 
     /** Runs a statement and returns its error number. PHP 8.1 throws unless WordPress switched that off. */

@@ -19,9 +19,6 @@ class Mentions
     /** @var array<string,int[]> The ids of records, by kind: booking, order, order_item, transaction, payment_request. */
     public array $ids = [];
 
-    /** @var string[] The codes of bookings and orders. */
-    public array $codes = [];
-
     /** @var string The text without the escapes of JSON. */
     public string $text = '';
 
@@ -78,9 +75,6 @@ class Mentions
             $this->add($kind[1], $value);
         } elseif (is_string($value)) {
             $this->text .= "\n" . $value;
-            if ($name === 'booking_code' || $name === 'confirmation_code') {
-                $this->codes[] = $value;
-            }
         }
     }
 

@@ -47,9 +47,6 @@ class Person
     /** @var string[] Those that the customers had before and nobody else has now. */
     private array $former = [];
 
-    /** @var string[] Codes of the bookings and orders, which mails name. */
-    private array $codes = [];
-
     public function __construct(string $email, int $skipped = 0)
     {
         $this->email = $email;
@@ -62,7 +59,6 @@ class Person
         $named = $this->named();
         $this->traceCustomers($named);
         $this->traceRecords($named);
-        $this->codes = $this->codesOf($named);
     }
 
     /** @return string[] Distinct addresses in lower case. */
@@ -142,22 +138,6 @@ class Person
         $this->ids['order_item'] = ids_where('order_items', 'order_id', $this->ids['order']);
         $this->ids['transaction'] = id_list(wp_list_pluck($this->transactions(), 'id'));
         $this->ids['payment_request'] = ids_where('payment_requests', 'order_id', $this->ids['order']);
-    }
-
-    /** @return string[] The codes of the bookings and orders, also of those that were deleted. */
-    private function codesOf(array $named): array
-    {
-        $codes = array_merge(
-            wp_list_pluck(rows_where('bookings', 'id', $this->ids['booking'], 'id, booking_code'), 'booking_code'),
-            wp_list_pluck(rows_where('orders', 'id', $this->ids['order'], 'id, confirmation_code'), 'confirmation_code')
-        );
-        foreach ($named as $mentions) {
-            $known = array_intersect($mentions->ids['booking'] ?? [], $this->ids['booking']) || array_intersect($mentions->ids['order'] ?? [], $this->ids['order']);
-            if ($known && $this->whose($mentions) === 'theirs') {
-                $codes = array_merge($codes, $mentions->codes);
-            }
-        }
-        return array_values(array_unique(array_filter($codes, fn($code) => is_string($code) && preg_match('/^[A-Z0-9]{6,10}$/', $code))));
     }
 
     /** Reads what a row of the history or of the jobs says. */
@@ -307,44 +287,16 @@ class Person
         return has_table($table) ? select_in("SELECT * FROM $table WHERE contact_value", '%s', array_values($contacts)) : [];
     }
 
-    /** @return object[] The mails of the sidecar to the person, and about them. */
-    public function mails(): array
+    /** @return object[] The customers of the person's bookings as keys with limits described them. */
+    public function described(): array
     {
-        global $wpdb;
-        $table = own_table('outbox');
+        $table = own_table('booking_customers');
         if (!has_table($table)) {
             return [];
         }
-        $emails = array_merge($this->present, $this->former);
-        $texts = array_intersect(['subject', 'content', 'calendar'], columns_of($table));
-        [$condition, $parameters] = having_address(array_merge(['address'], $texts), $emails);
-        foreach ($this->codes as $code) {
-            foreach ($texts as $column) {
-                $condition .= " OR $column LIKE %s";
-                $parameters[] = '%' . $wpdb->esc_like($code) . '%';
-            }
-        }
-        return array_values(array_filter(
-            $wpdb->get_results($wpdb->prepare("SELECT * FROM $table WHERE $condition ORDER BY id", ...$parameters)),
-            function ($mail) use ($emails, $texts) {
-                $text = implode("\n", array_map(fn($column) => (string) $mail->$column, $texts));
-                $coded = array_filter($this->codes, fn($code) => (bool) preg_match('/(?<![A-Za-z0-9])' . $code . '(?![A-Za-z0-9])/', $text));
-                return $coded || (!$this->staff && (in_array(strtolower(trim($mail->address)), $emails, true) || names_address($text, $emails)));
-            }
-        ));
-    }
-
-    /** @return object[] The contacts of the person that keys with limits sent. */
-    public function keyContacts(): array
-    {
-        $table = own_table('key_records');
-        if (!has_table($table)) {
-            return [];
-        }
-        $ids = select_in("SELECT id, email, phone FROM $table WHERE resource = 'customers' AND CONCAT(email, phone) <> '' AND record_id", '%d', $this->ids['customer']);
-        $emails = array_values(array_merge($this->present, $this->former));
-        $named = select_in("SELECT id, email, phone FROM $table WHERE resource = 'customers' AND email", '%s', $emails);
-        return array_values(array_column(array_merge($ids, $named), null, 'id'));
+        $of = select_in("SELECT * FROM $table WHERE id", '%d', $this->ids['booking']);
+        $named = select_in("SELECT * FROM $table WHERE email", '%s', array_values(array_merge($this->present, $this->former)));
+        return array_values(array_column(array_merge($of, $named), null, 'id'));
     }
 
     /** @return object[] The responses about the person that the sidecar keeps for a day, in case a request is repeated. */

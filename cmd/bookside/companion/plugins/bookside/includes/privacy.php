@@ -37,7 +37,6 @@ function export_person(string $email, int $page = 1): array
     $groups = [
         ['latepoint-customers', __('Customer', 'bookside'), $person->customers],
         ['latepoint-customer-fields', __('Customer: more fields', 'bookside'), metas_of('customer', $ids['customer'])],
-        ['bookside-contacts', __('Customer: more fields', 'bookside'), $person->keyContacts()],
         ['latepoint-bookings', __('Appointments', 'bookside'), rows_where('bookings', 'id', $ids['booking'])],
         ['latepoint-booking-fields', __('Appointments: more fields', 'bookside'), metas_of('booking', $ids['booking'])],
         ['latepoint-orders', __('Orders', 'bookside'), rows_where('orders', 'id', $ids['order'])],
@@ -50,7 +49,7 @@ function export_person(string $email, int $page = 1): array
         ['latepoint-activities', __('History', 'bookside'), $person->activities(false)],
         ['latepoint-jobs', __('Notifications', 'bookside'), $person->jobs(false)],
         ['latepoint-codes', __('Codes for logging in', 'bookside'), $person->loginCodes()],
-        ['bookside-mails', __('Mails of the booking API', 'bookside'), $person->mails()],
+        ['bookside-customers', __('Customer: more fields', 'bookside'), $person->described()],
         ['bookside-responses', __('Responses of the booking API', 'bookside'), $person->responses()],
         ['bookside-webhooks', __('Answers of webhooks', 'bookside'), $person->webhookAnswers()],
     ];
@@ -225,12 +224,12 @@ class Erasure
         }
     }
 
-    /** Erases what the sidecar holds: its mails, the responses that it repeats, what receivers of webhooks answered, and the errors of extensions. */
+    /** Erases what the sidecar holds: customers as keys described them, the responses that it repeats, what receivers of webhooks answered, and the errors of extensions. */
     private function own(): void
     {
         global $wpdb;
-        foreach ($this->person->mails() as $mail) {
-            $this->count($wpdb->delete(own_table('outbox'), ['id' => $mail->id]));
+        foreach ($this->person->described() as $customer) {
+            $this->count($wpdb->delete(own_table('booking_customers'), ['id' => $customer->id]));
         }
         if (has_table(own_table('events'))) {
             foreach (['customer', 'order'] as $kind) {
@@ -256,9 +255,6 @@ class Erasure
         $gone = wp_json_encode(['code' => 'erased', 'message' => 'The data of this response was erased.', 'data' => ['status' => 410]]);
         foreach ($this->person->responses() as $response) {
             $this->count($wpdb->update(own_table('idempotency'), ['status' => 410, 'answer' => $gone], ['id' => $response->id]));
-        }
-        foreach ($this->person->keyContacts() as $contact) {
-            $this->count($wpdb->update(own_table('key_records'), ['email' => '', 'phone' => ''], ['id' => $contact->id]));
         }
         foreach ($this->person->webhookAnswers() as $try) {
             $this->count($wpdb->update(own_table('webhook_tries'), ['answer' => ''], ['id' => $try->id]));
