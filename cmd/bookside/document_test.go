@@ -107,9 +107,8 @@ a booking, or reports that it does not:
 
 ` + "```sh\nbookside extensions\n```" + `
 
-lists the extensions of a site with their parts, beginning with those that are not honoured. ` + "`bookside check`, `/readyz`" + `, the
-console, and, with [the companion](COMPANION.md), *Status* and Site Health in wp-admin also name these, and ` + "`GET /site`" + `
-shows them to clients. With ` + "`extensions.unknown: refuse`" + `, bookings, holds and orders are not written if a part that is not
+lists the extensions of a site with their parts, beginning with those that are not honoured. ` + "`bookside check`, `/readyz`" + ` and the
+console name these, too, and ` + "`GET /site`" + ` shows them to clients. With ` + "`extensions.unknown: refuse`" + `, bookings, holds and orders are not written if a part that is not
 honoured would affect times, prices, acceptance or records: the response is a 503 that names it. Changes that need no slot and keep
 the price are written, such as notes and cancellations.
 
