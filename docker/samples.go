@@ -1,4 +1,4 @@
-// Package docker has the configurations of web servers and of systemd that setup installs: the same files
+// Package docker has the routes for web servers and the units of systemd that setup installs: the same files
 // that INSTALL.md says to copy.
 //
 // It imports no other package.
@@ -8,8 +8,8 @@ import "embed"
 
 // Samples are files of this directory, by their paths in it.
 //
-//go:embed nginx/bookside.conf nginx/bookside-routes.conf
-//go:embed apache/bookside.conf apache/bookside-routes.conf
+//go:embed nginx/bookside-routes.conf
+//go:embed apache/bookside-routes.conf
 //go:embed caddy/bookside-log.caddy caddy/bookside-routes.caddy
 //go:embed bookside.service bookside.socket
 var Samples embed.FS

@@ -347,11 +347,8 @@ func CreateAccount(account, password string) string {
 // DropAccount is described at CreateAccount.
 func DropAccount(account string) string { return "DROP USER IF EXISTS " + account }
 
-// CountTables returns the statement that counts the tables of that name in a database, for clients that
-// take no parameters.
-func CountTables(database, table string) string {
-	return "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = " + quoteText(database) + " AND TABLE_NAME = " + quoteText(table)
-}
+// ShowTables returns the statement that lists the tables of a database.
+func ShowTables(database string) string { return "SHOW TABLES FROM " + quoteName(database) }
 
 // denied matches the server's message about a table (ER_TABLEACCESS_DENIED_ERROR): MariaDB quotes database
 // and table, MySQL the table alone. The account in the message has the client's host, not the host of the

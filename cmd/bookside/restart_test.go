@@ -99,7 +99,7 @@ func TestRestartBehindProxy(t *testing.T) {
 	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=200ms", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
 	before := countBookings(t, db)
 	program, address := newSupervisor(t, env)
-	l := &load{t: t, proxy: startNginx(t, address, "/nowhere"), key: newKey(t, env, "--permissions", "read,write")}
+	l := &load{t: t, proxy: startNginx(t, address, "/nowhere", ""), key: newKey(t, env, "--permissions", "read,write")}
 	program.start()
 	l.findStarts()
 	held := l.hold()

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"net/netip"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bookside/bookside/cmd/bookside/setup"
-	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -27,16 +25,16 @@ func (p *program) setup() *cobra.Command {
   2. creates a database account for Bookside alone, with the privileges it needs
   3. writes /etc/bookside/config.yaml, and the password into a file that only the service can read
   4. starts the service
-  5. makes the site's web server (nginx, Apache or Caddy) forward API calls to it, and makes
-     SELinux allow that
-  6. creates a key, tests it through the site's own address, and prints it with a line for curl
+  5. creates a key, tries it and prints it
+  6. prints the line to include in the configuration of the site's web server (nginx, Apache or Caddy;
+     for others, what to forward), waits for it, and checks through the site's own address that GET,
+     PUT and DELETE arrive, and that a site with https does not answer the API over http
 
-Setup shows each step and asks before doing it. If one fails, it undoes them all at once. Changes are
-recorded in /var/lib/bookside/setup.json, and --undo undoes them at any time; what somebody else has
-changed since stays unchanged, and Bookside's tables stay too.
+Setup shows all steps and asks before doing them, and changes no file of a web server. If a step fails,
+it undoes them all. Changes are recorded in /var/lib/bookside/setup.json, and --undo undoes them at any
+time; what somebody else has changed since stays unchanged, and Bookside's tables stay too.
 
-Without systemd, setup stops before changing the web server, says how to start the service, and
-continues from there when it is run again.`,
+Run again, setup only checks that calls arrive.`,
 	}
 	flags := command.Flags()
 	s := &setup.Setup{}
@@ -46,9 +44,10 @@ continues from there when it is run again.`,
 	flags.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`ADDRESS` of the API, for the web server")
 	flags.StringVar(&s.AdminListen, "admin-listen", "127.0.0.1:8081", "`ADDRESS` of probes, metrics and the console")
 	flags.StringVar(&s.TLS, "db-tls", string(wpdb.TLSAuto), "`MODE` of the encryption to the database: auto, off, required or verify, as in db.tls")
-	flags.StringVar(&s.WebServer, "web-server", "", "`NAME` of the web server to change: nginx, apache, caddy or none; default the one that serves the site")
+	flags.StringVar(&s.WebServer, "web-server", "", "`NAME` of the web server: nginx, apache, caddy or other; default the one that answers at the site's address")
 	flags.BoolVar(&s.Yes, "yes", false, "ask nothing")
 	flags.BoolVar(&s.DryRun, "dry-run", false, "show what would be done, and do nothing")
+	flags.BoolVar(&s.NoWait, "no-wait", false, "do not wait for the line in the web server's configuration")
 	undo := flags.Bool("undo", false, "take back what setup has done")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx := command.Context()
@@ -61,6 +60,9 @@ continues from there when it is run again.`,
 		if !slices.Contains(wpdb.TLSModes(), wpdb.TLS(s.TLS)) {
 			return usageErrorf("--db-tls: write auto, off, required or verify")
 		}
+		if s.WebServer != "" && !slices.Contains([]string{"nginx", "apache", "caddy", "other"}, s.WebServer) {
+			return usageErrorf("--web-server: write nginx, apache, caddy or other")
+		}
 		if s.Listen == s.AdminListen {
 			return usageErrorf("--admin-listen: is the same as --listen; write another port")
 		}
@@ -70,9 +72,9 @@ continues from there when it is run again.`,
 		}
 		s.Host, s.Now, s.In, s.Out, s.Program, s.Check = cmp.Or(p.host, setup.Local()), p.now, p.stdin, p.stdout, program, p.checkForSetup
 		if *undo {
-			return setupFailure(s.Undo(ctx))
+			return s.Undo(ctx)
 		}
-		return setupFailure(s.Run(ctx))
+		return s.Run(ctx)
 	}
 	return command
 }
@@ -87,17 +89,4 @@ func (p *program) checkForSetup(ctx context.Context, database setup.Database, qu
 		p = &silent
 	}
 	return p.checkSite(ctx, c, checkOutput{unfinished: true})
-}
-
-// setupFailure gives an error of setup its exit code.
-func setupFailure(err error) error {
-	var known *setup.Error
-	if !errors.As(err, &known) {
-		return err
-	}
-	code := exit.Failure
-	if known.Usage {
-		code = exit.Usage
-	}
-	return exit.Errorf(code, err, "%v", err)
 }

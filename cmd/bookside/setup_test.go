@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,13 +14,16 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/cmd/bookside/setup"
 	"github.com/bookside/bookside/cmd/internal/exit"
@@ -38,11 +42,12 @@ type machine struct {
 	host     *setup.Host
 	before   map[string]string // files
 	systemd  bool
-	was      string       // what systemctl reports about the units, such as "is-active"; "" for false
-	unit     string       // installed by a package; "" for none
 	stub     http.Handler // replaces the service; nil for the real one
+	front    http.Handler // replaces the web server; nil for one with the site's configuration
 	server   *testServer  // set once it was started
 }
+
+const includeLine = "include /etc/bookside/nginx/*.conf;"
 
 const nginxSite = `server {
     server_name site.test;
@@ -80,7 +85,7 @@ func newMachine(t *testing.T, db *fixtures.Database) *machine {
 	})
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'http://site.test' WHERE option_name IN ('home', 'siteurl')")
 	m.before = filesBelow(t, m.root)
-	m.host = &setup.Host{Root: m.root, Privileged: true, Run: m.run, Dial: m.dial, Has: func(program string) bool {
+	m.host = &setup.Host{Root: m.root, Privileged: true, Run: m.run, Dial: m.dial, Pause: 10 * time.Millisecond, Has: func(program string) bool {
 		return program != "systemctl" || m.systemd
 	}}
 	return m
@@ -95,47 +100,27 @@ func (m *machine) boot() *machine {
 }
 
 // run stands in for every program of the machine.
-func (m *machine) run(ctx context.Context, c setup.Command) (string, error) {
-	m.commands = append(m.commands, c.String())
-	if m.fails != "" && strings.Contains(c.String(), m.fails) {
+func (m *machine) run(ctx context.Context, stdin string, args ...string) (string, error) {
+	text := strings.Join(args, " ")
+	m.commands = append(m.commands, text)
+	if m.fails != "" && strings.Contains(text, m.fails) {
 		return "it fails on purpose", errors.New("exit status 1")
 	}
-	switch words := c.Args; {
-	case words[0] == "mariadb":
-		return m.client(ctx, c.Stdin)
-	case words[0] == "nginx" && words[1] == "-t":
-		return m.testNginx()
-	case words[0] == "useradd":
+	switch {
+	case args[0] == "mariadb":
+		return m.client(ctx, stdin)
+	case args[0] == "useradd":
 		return "", m.edit("etc/passwd", func(text string) string { return text + "bookside:x:999:\n" })
-	case words[0] == "userdel":
+	case args[0] == "userdel":
 		return "", m.edit("etc/passwd", func(text string) string { return strings.ReplaceAll(text, "bookside:x:999:\n", "") })
-	case words[0] == "setsebool":
-		return "", m.edit(selinuxBoolean, func(string) string { return words[3] + " " + words[3] })
-	case words[0] == "systemctl" && words[1] == "cat" && m.unit != "":
-		return m.unit, nil
-	case words[0] == "systemctl" && m.was != "" && strings.Contains(m.was, words[1]):
-	case words[0] == "systemctl" && (words[1] == "cat" || words[1] == "is-active" || words[1] == "is-enabled"):
+	case args[0] == "systemctl" && args[1] == "cat":
 		return "", errors.New("exit status 1")
-	case words[0] == "systemctl" && words[1] == "start":
+	case args[0] == "systemctl" && args[1] == "enable":
 		m.start()
-	case words[0] == "systemctl" && words[1] == "stop" && m.server != nil:
+	case args[0] == "systemctl" && args[1] == "disable" && m.server != nil:
 		err := m.server.stop()
 		m.server = nil
 		return "", err
-	}
-	return "", nil
-}
-
-// testNginx fails if a site includes a file that does not exist.
-func (m *machine) testNginx() (string, error) {
-	for name, content := range filesBelow(m.t, m.root) {
-		for line := range strings.Lines(content) {
-			file, includes := strings.CutPrefix(strings.TrimSpace(line), "include /")
-			file = strings.TrimSuffix(file, ";")
-			if _, err := os.Stat(filepath.Join(m.root, file)); strings.HasPrefix(name, "etc/nginx/sites-enabled/") && includes && err != nil {
-				return "open() /" + file + " failed", errors.New("exit status 1")
-			}
-		}
 	}
 	return "", nil
 }
@@ -156,11 +141,11 @@ func (m *machine) client(ctx context.Context, statements string) (string, error)
 	var output strings.Builder
 	for statement := range strings.SplitSeq(strings.TrimSpace(statements), ";\n") {
 		statement = strings.TrimSuffix(statement, ";")
-		var number int
 		var err error
-		if strings.HasPrefix(statement, "SELECT") {
-			err = m.db.SQL.QueryRowContext(ctx, statement).Scan(&number)
-			fmt.Fprintln(&output, number)
+		if strings.HasPrefix(statement, "SHOW TABLES") {
+			var tables []string
+			tables, err = m.tables(ctx, statement)
+			output.WriteString(strings.Join(tables, "\n"))
 		} else {
 			_, err = m.db.SQL.ExecContext(ctx, statement)
 		}
@@ -169,6 +154,22 @@ func (m *machine) client(ctx context.Context, statements string) (string, error)
 		}
 	}
 	return output.String(), nil
+}
+
+func (m *machine) tables(ctx context.Context, statement string) (names []string, err error) {
+	rows, err := m.db.SQL.QueryContext(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
 }
 
 // start starts the service with the configuration that setup wrote.
@@ -184,45 +185,65 @@ func (m *machine) start() {
 	m.server = serve(m.t, lastWins(settingsFor(m.db, "BOOKSIDE_DB__DSN="+strings.TrimSpace(string(dsn)))))
 }
 
-// dial connects to the service, and to the site's address.
+// dial connects to the service, and to the web server at the site's address.
 func (m *machine) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	refused := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
-	running := m.stub != nil && slices.ContainsFunc(m.commands, func(c string) bool { return strings.HasPrefix(c, "systemctl start") }) || m.server != nil
+	host, port, _ := strings.Cut(address, ":")
+	running := m.stub != nil && slices.ContainsFunc(m.commands, func(c string) bool { return strings.HasPrefix(c, "systemctl enable") }) || m.server != nil
 	switch {
-	case address == "site.test:80":
-		return m.connect(ctx, http.HandlerFunc(m.nginx))
-	case !running:
-		return nil, refused
-	case m.stub != nil:
-		return m.connect(ctx, m.stub)
-	case address == "127.0.0.1:8081":
+	case port == "80" && (host == "127.0.0.1" || host == "site.test"):
+		return m.connect(ctx, http.HandlerFunc(m.nginx), httptest.NewServer)
+	case port == "443":
+		return m.connect(ctx, http.HandlerFunc(m.nginx), httptest.NewTLSServer)
+	case running && m.stub != nil:
+		return m.connect(ctx, m.stub, httptest.NewServer)
+	case running && address == "127.0.0.1:8081":
 		return new(net.Dialer).DialContext(ctx, network, m.server.admin())
-	case address == "127.0.0.1:8080":
+	case running && address == "127.0.0.1:8080":
 		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(m.server.url, "http://"))
 	default:
-		return nil, refused
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 	}
 }
 
 // connect connects to a handler.
-func (m *machine) connect(ctx context.Context, handler http.Handler) (net.Conn, error) {
-	server := httptest.NewServer(handler)
+func (m *machine) connect(ctx context.Context, handler http.Handler, start func(http.Handler) *httptest.Server) (net.Conn, error) {
+	server := start(handler)
 	m.t.Cleanup(server.Close)
 	return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
 }
 
 // nginx serves the site according to its configuration.
 func (m *machine) nginx(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Server", "nginx/1.22.1")
 	content, err := os.ReadFile(filepath.Join(m.root, "etc/nginx/sites-enabled/site"))
+	included, missing := filepath.Glob(filepath.Join(m.root, "etc/bookside/nginx/*.conf"))
 	switch {
-	case err != nil || !strings.Contains(string(content), "include /etc/nginx/snippets/bookside-routes.conf;"):
+	case m.front != nil:
+		m.front.ServeHTTP(w, r)
+	case errors.Join(err, missing) != nil || len(included) == 0 || !strings.Contains(string(content), includeLine):
 		_, _ = io.WriteString(w, "<html>a page of WordPress")
-	case m.stub != nil:
-		m.stub.ServeHTTP(w, r)
 	default:
-		target, _ := url.Parse(m.server.url)
-		httputil.NewSingleHostReverseProxy(target).ServeHTTP(w, r)
+		m.forward(w, r)
 	}
+}
+
+// forward hands a request to the service.
+func (m *machine) forward(w http.ResponseWriter, r *http.Request) {
+	if m.stub != nil {
+		m.stub.ServeHTTP(w, r)
+		return
+	}
+	target, _ := url.Parse(m.server.url)
+	httputil.NewSingleHostReverseProxy(target).ServeHTTP(w, r)
+}
+
+// include adds the line that setup prints to the configuration of nginx.
+func (m *machine) include() {
+	m.t.Helper()
+	if err := m.edit("etc/nginx/sites-enabled/site", func(text string) string { return strings.Replace(text, "{\n", "{\n    "+includeLine+"\n", 1) }); err != nil {
+		m.t.Fatal(err)
+	}
+	m.before["etc/nginx/sites-enabled/site"] = strings.Replace(nginxSite, "{\n", "{\n    "+includeLine+"\n", 1)
 }
 
 // setup runs the command.
@@ -237,7 +258,7 @@ func (m *machine) setup(stdin string, args ...string) result {
 // wantUntouched fails the test if a file or an account is left.
 func (m *machine) wantUntouched() {
 	m.t.Helper()
-	if diff := cmp.Diff(m.before, filesBelow(m.t, m.root)); diff != "" {
+	if diff := gocmp.Diff(m.before, filesBelow(m.t, m.root)); diff != "" {
 		m.t.Errorf("files (-before +after):\n%s", diff)
 	}
 	if account := m.account(); account != "" {
@@ -257,24 +278,29 @@ func (m *machine) account() string {
 }
 
 // ready answers everything as the service does.
-var ready = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("X-Request-Id", "1")
+var ready = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id"))
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, "{}")
 })
 
-// TestSetup: a site is set up, the printed key works through the site's address, and everything can be
-// undone.
+// TestSetup: a site is set up, the printed key works through the site's address once the printed line is
+// included, and everything can be undone.
 func TestSetup(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
-	got := m.setup("", "--yes").want(t, exit.OK)
-	wantTexts(t, got.stdout, "WordPress: /var/www/html, nginx at /etc/nginx/sites-enabled/site:1\n", "The site can be served", "The address of the site: http://site.test\n",
-		"http://site.test/wp-json/latepoint-api/v1/services answers.", "  curl -H 'X-API-Key: lp_live_", " 'http://site.test/wp-json/latepoint-api/v1/services'\n", "bookside setup --undo")
+	got := m.setup("", "--yes", "--no-wait").want(t, exit.OK)
+	wantTexts(t, got.stdout, "WordPress: /var/www/html\n", "The site can be served", "The address of the site: http://site.test\n",
+		"This is a key that may read. It is shown only once:\n\n  lp_live_", "bookside setup --undo",
+		"Add this line to the configuration of nginx, inside the server block of http://site.test:\n\n  "+includeLine+"\n", "The site is named in /etc/nginx/sites-enabled/site, line 2.", "Then: nginx -t && nginx -s reload\n",
+		"GET http://site.test/wp-json/latepoint-api/v1/services does not arrive at Bookside: the web server, or something before it, answers with status 200\n", "Calls do not reach Bookside yet.")
 	files := filesBelow(t, m.root)
+	if files["etc/nginx/sites-enabled/site"] != nginxSite {
+		t.Errorf("nginx: %s", files["etc/nginx/sites-enabled/site"])
+	}
 	wantTexts(t, files["etc/bookside/config.yaml"], "dsn_file: /etc/bookside/dsn\n", "prefix: wp_\n", "trusted_proxies: [127.0.0.1, '::1']")
-	wantTexts(t, files["etc/nginx/sites-enabled/site"], "server {\n    # begin: bookside setup\n    include /etc/nginx/snippets/bookside-routes.conf;\n    # end: bookside setup\n    server_name site.test;\n")
+	wantTexts(t, files["etc/bookside/nginx/routes.conf"], "location ^~ /wp-json/latepoint-api/v1/ {", "proxy_pass http://127.0.0.1:8080$bookside_uri;")
 	wantTexts(t, files["etc/systemd/system/bookside.service"], "\nExecStart=bookside serve\n", "\nUser=bookside\n")
 	for name, mode := range map[string]os.FileMode{"etc/bookside/dsn": 0o640, "etc/bookside/config.yaml": 0o640, "var/lib/bookside/setup.json": 0o600} {
 		if info, err := os.Stat(filepath.Join(m.root, name)); err != nil || info.Mode().Perm() != mode {
@@ -291,15 +317,167 @@ func TestSetup(t *testing.T) {
 	if account == "" || len(password) < 20 || strings.Contains(got.stdout+files["var/lib/bookside/setup.json"]+strings.Join(m.commands, "\n"), password) {
 		t.Errorf("account %q with the password %q", account, password)
 	}
-	again := m.setup("", "--yes").want(t, exit.Failure, "Bookside is set up for /var/www/html since 2026-11-21; to take that back: bookside setup --undo")
-	if again.stdout != "" {
-		t.Errorf("the second time: %s", again.stdout)
+	// Run again, setup only checks.
+	m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "the API does not work at http://site.test/wp-json/latepoint-api/v1 yet")
+	m.include()
+	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "Bookside is set up for /var/www/html since 2026-11-21; to take that back: bookside setup --undo", "GET, PUT and DELETE arrive at http://site.test/wp-json/latepoint-api/v1.\n")
+	_, key, _ := strings.Cut(got.stdout, "shown only once:\n\n  ")
+	key, _, _ = strings.Cut(key, "\n")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://site.test/wp-json/latepoint-api/v1/services", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", key)
+	response, err := (&http.Client{Transport: &http.Transport{DialContext: m.dial, DisableKeepAlives: true}}).Do(request)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", response, err)
+	}
+	if err := response.Body.Close(); err != nil {
+		t.Error(err)
 	}
 
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.OK).stdout, "revoke the API key", "remove the lines of setup from /etc/nginx/sites-enabled/site", "Everything else is as it was.")
+	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.OK).stdout, "First remove this line from the configuration of nginx, if it is there, and reload it; calls go to PHP again then:\n\n  "+includeLine+"\n",
+		"revoke the API key", "remove /etc/bookside/nginx/routes.conf", "Everything else is as it was.")
 	m.wantUntouched()
 	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 	m.setup("", "--undo", "--yes").want(t, exit.Failure, "there is nothing to take back")
+}
+
+// afterText is an input that does something when a text was printed, and then waits, or enters a line.
+type afterText struct {
+	stdout *fixtures.Buffer
+	text   string
+	do     func()
+	enters string
+	until  <-chan struct{}
+	done   bool
+}
+
+func (a *afterText) Read(p []byte) (int, error) {
+	for !a.done && !strings.Contains(a.stdout.String(), a.text) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if a.done || a.enters == "" {
+		a.do()
+		<-a.until
+		return 0, io.EOF
+	}
+	a.done = true
+	return copy(p, a.enters), nil
+}
+
+// TestSetupWaits: setup waits until the printed line works, or the user enters a line.
+func TestSetupWaits(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	for _, test := range []struct {
+		enters string
+		want   []string
+	}{
+		{"", []string{"Setup waits until it works; press Enter to go on without.", "GET, PUT and DELETE arrive at http://site.test/wp-json/latepoint-api/v1.", "  curl -H 'X-API-Key: lp_live_", " 'http://site.test/wp-json/latepoint-api/v1/services'\n"}},
+		{"\n", []string{"Calls do not reach Bookside yet. When they should: sudo bookside setup checks it again."}},
+	} {
+		m.commands = nil
+		var stdout, stderr fixtures.Buffer
+		in := &afterText{stdout: &stdout, text: "does not arrive at Bookside", do: func() {
+			if test.enters == "" {
+				m.include()
+			}
+		}, enters: test.enters, until: t.Context().Done()}
+		p := program{stdin: in, stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
+		code := exit.Report(&stderr, p.run(t.Context(), []string{"setup", "--yes"}))
+		wantTexts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.OK).stdout, test.want...)
+		m.setup("", "--undo", "--yes").want(t, exit.OK)
+		m.wantUntouched()
+		if err := m.edit("etc/nginx/sites-enabled/site", func(string) string { return nginxSite }); err != nil {
+			t.Fatal(err)
+		}
+		m.before = filesBelow(t, m.root)
+	}
+}
+
+// TestSetupChecksFromOutside: what keeps calls from arriving is named, whatever the web server or something
+// before it does.
+func TestSetupChecksFromOutside(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	const unreachable = "From here https://site.test cannot be reached ("
+	for _, test := range []struct {
+		name, address string
+		front         func(m *machine, w http.ResponseWriter, r *http.Request)
+		want          []string
+	}{
+		{"methods are refused", "https://site.test", func(m *machine, w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.TLS == nil:
+				http.Redirect(w, r, "https://site.test"+r.URL.Path, http.StatusMovedPermanently)
+			case r.Method == http.MethodPut:
+				w.WriteHeader(http.StatusMethodNotAllowed)
+			case r.Method == http.MethodDelete:
+				_, _ = io.WriteString(w, "<html>a page of WordPress")
+			default:
+				m.forward(w, r)
+			}
+		}, []string{unreachable, "PUT does not arrive at Bookside: the web server, or something before it, answers with status 405\n", "DELETE does not arrive at Bookside: the web server, or something before it, answers with status 200\n"}},
+		{"http beside https", "https://site.test", func(m *machine, w http.ResponseWriter, r *http.Request) { m.forward(w, r) },
+			[]string{unreachable, "The API answers over http, too, where others on the way can read keys: include the line only where the site speaks TLS\n"}},
+		{"redirect", "http://site.test", func(_ *machine, w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://www.site.test"+r.URL.Path, http.StatusFound)
+		}, []string{"GET http://site.test/wp-json/latepoint-api/v1/services does not arrive at Bookside: the web server, or something before it, answers with status 302 and redirects to http://www.site.test/wp-json/latepoint-api/v1/services; if that is the site's address"}},
+		{"redirect to https", "http://site.test", func(m *machine, w http.ResponseWriter, r *http.Request) {
+			if r.TLS == nil {
+				http.Redirect(w, r, "https://site.test"+r.URL.Path, http.StatusFound)
+				return
+			}
+			m.forward(w, r)
+		}, []string{"It redirects to https://site.test.\n", "GET, PUT and DELETE arrive at https://site.test/wp-json/latepoint-api/v1.\n"}},
+		{"the key is taken away", "http://site.test", func(_ *machine, w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id"))
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnauthorized)
+		}, []string{"services with the key is answered with 401: the header X-API-Key must arrive, too\n"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, fixtures.New(t, fixtures.Small(now))).boot()
+			m.stub = ready
+			m.front = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { test.front(m, w, r) })
+			wantTexts(t, m.setup("", "--yes", "--no-wait", "--url", test.address).want(t, exit.OK).stdout, test.want...)
+			m.setup("", "--undo", "--yes").want(t, exit.OK)
+		})
+	}
+}
+
+// TestSetupWithOtherWebServers: for each web server there is a line, or what to forward.
+func TestSetupWithOtherWebServers(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	db := small(t)
+	for _, test := range []struct {
+		server, option string
+		files          map[string]string
+		want           []string
+	}{
+		{"Apache/2.4.66 (Debian)", "", map[string]string{
+			"etc/apache2/sites-enabled/a.conf": "# ServerName site.test\n<VirtualHost *:443>\n\tServerName site.test:443\n</VirtualHost>\n", "etc/apache2/sites-available/b.conf": "ServerName site.test\n",
+		}, []string{"write /etc/bookside/apache/routes.conf\n", "inside the VirtualHost of http://site.test:\n\n  IncludeOptional /etc/bookside/apache/*.conf\n", "named in /etc/apache2/sites-enabled/a.conf, line 3.", "a2enmod proxy_http rewrite headers\n"}},
+		{"Caddy", "", map[string]string{"etc/caddy/Caddyfile": "{\n\tlog\n}\nhttps://a.example,\tSite.test {\n\troot * /var/www/html\n}\n"},
+			[]string{"write /etc/bookside/caddy/log.caddy\n", "  import /etc/bookside/caddy/routes*\n", "named in /etc/caddy/Caddyfile, line 4.", "  import /etc/bookside/caddy/log*\n"}},
+		{"nginx", "", map[string]string{"etc/nginx/sites-enabled/site": "server { listen 443; server_name a.example .site.test; }\nserver {\n    server_name ~^(www\\.)?site\\.test$;\n}\n"},
+			[]string{includeLine, "named in /etc/nginx/sites-enabled/site, line 1; /etc/nginx/sites-enabled/site, line 3."}},
+		{"LiteSpeed", "", nil, []string{"Make the web server forward these requests to http://127.0.0.1:8080, with method, path, query and body as they are:\n\n  all paths that begin with /wp-json/latepoint-api/v1\n"}},
+		{"cloudflare", "nginx", nil, []string{includeLine}},
+	} {
+		t.Run(test.server, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, db).boot()
+			writeBelow(t, m.root, test.files)
+			m.front = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Server", test.server) })
+			wantTexts(t, m.setup("", "--dry-run", "--web-server", test.option).want(t, exit.OK).stdout, test.want...)
+		})
+	}
 }
 
 // TestSetupTakesEverythingBack: whatever fails, the machine is as it was.
@@ -308,25 +486,23 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
-	for _, command := range []string{
-		"useradd", "chgrp", "systemctl daemon-reload", "systemctl enable", "systemctl stop", "systemctl start", "systemctl try-reload-or-restart nginx.service",
-	} {
+	for _, command := range []string{"useradd", "chgrp", "systemctl daemon-reload", "systemctl enable"} {
 		m.fails, m.commands = command, nil
-		got := m.setup("", "--yes").want(t, exit.Failure, "it fails on purpose")
+		got := m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "it fails on purpose")
 		wantTexts(t, got.stdout, "That failed. Everything is taken back:")
 		m.wantUntouched()
 	}
 	m.fails, m.commands = "", nil
 	m.stub = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/readyz" {
-			ready(w, r)
-		} // otherwise 200, but not a response of Bookside
+		if r.URL.Path != "/readyz" {
+			w.WriteHeader(http.StatusForbidden)
+		}
 	})
-	m.setup("", "--yes").want(t, exit.Failure, "http://site.test/wp-json/latepoint-api/v1/services answers with the status 200, and not as Bookside does")
+	m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "a request with the new key is answered with status 403")
 	m.wantUntouched()
 	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 	m.stub, m.commands = http.NotFoundHandler(), nil
-	m.setup("", "--yes").want(t, exit.Failure, "the service does not become ready: 127.0.0.1:8081/readyz answers 404")
+	m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "the service does not become ready: 127.0.0.1:8081/readyz answers 404")
 	m.wantUntouched()
 }
 
@@ -339,11 +515,11 @@ func TestSetupAfterACrash(t *testing.T) {
 	crash := func() {
 		t.Helper()
 		work := m.host.Run
-		m.host.Run = func(ctx context.Context, c setup.Command) (string, error) {
-			if strings.HasPrefix(c.String(), "systemctl start") {
+		m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
+			if args[0] == "systemctl" && args[1] == "enable" {
 				panic("crash")
 			}
-			return work(ctx, c)
+			return work(ctx, stdin, args...)
 		}
 		defer func() {
 			m.host.Run = work
@@ -351,70 +527,63 @@ func TestSetupAfterACrash(t *testing.T) {
 				t.Error("no crash")
 			}
 		}()
-		m.setup("", "--yes")
+		m.setup("", "--yes", "--no-wait")
 	}
 	crash()
 	m.setup("y\n", "--undo").want(t, exit.OK)
 	m.wantUntouched()
 	crash()
-	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "An earlier run was interrupted. What it did is taken back first:", "Bookside is set up.")
+	wantTexts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "An earlier run was interrupted. What it did is taken back first:", "Bookside is set up.")
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
 
-// TestSetupAsks: each step can be declined, and no answer is made up.
+// TestSetupAsks: nothing is done without an answer.
 func TestSetupAsks(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
-	// No account, default configuration and service, no web server, a key.
-	got := m.setup("n\n\nyes\nno\ny\n").want(t, exit.OK)
-	wantTexts(t, got.stdout, "Left out: Bookside uses the account of the site itself", "Left out: calls of the site's address do not reach Bookside", "http://127.0.0.1:8080/v1/services answers.")
-	if files := filesBelow(t, m.root); files["etc/nginx/sites-enabled/site"] != nginxSite {
-		t.Errorf("nginx: %s", files["etc/nginx/sites-enabled/site"])
-	}
-	if account := m.account(); account != "" {
-		t.Errorf("account %s", account)
-	}
-	m.setup("n\n", "--undo").want(t, exit.Failure, "nothing was done")
-	m.setup("y\n", "--undo").want(t, exit.OK)
-	m.wantUntouched()
-	for _, answers := range []string{"", "y\n", "y\nn\n", "y\ny\nn\n"} {
+	for _, answers := range []string{"", "perhaps\nn\n", "no\n"} {
 		m.commands = nil
 		if got := m.setup(answers); got.code == exit.OK {
 			t.Errorf("%q: %s", answers, got.stdout)
 		}
 		m.wantUntouched()
 	}
+	wantTexts(t, m.setup("\n").want(t, exit.OK).stdout, "Do it? [Y/n] ", "Bookside is set up.", "Calls do not reach Bookside yet.")
+	m.setup("n\n", "--undo").want(t, exit.Failure, "nothing was done")
+	m.setup("y\n", "--undo").want(t, exit.OK)
+	m.wantUntouched()
 }
 
-// unanswered is the input of a user who interrupts the program instead of answering.
-type unanswered struct {
-	interrupt func()
-	until     <-chan struct{}
-}
-
-func (u unanswered) Read([]byte) (int, error) {
-	u.interrupt()
-	<-u.until
-	return 0, io.EOF
-}
-
-// TestSetupIsInterrupted: a signal undoes everything, even while a question waits for its answer.
+// TestSetupIsInterrupted: a signal undoes everything.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	ctx, cancel := context.WithCancel(t.Context())
-	var stdout, stderr fixtures.Buffer
-	p := program{
-		stdin:  io.MultiReader(strings.NewReader("y\ny\ny\n"), unanswered{cancel, t.Context().Done()}),
-		stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host,
+	work := m.host.Run
+	m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
+		if args[0] == "systemctl" && args[1] == "enable" {
+			cancel()
+		}
+		return work(ctx, stdin, args...)
 	}
-	code := exit.Report(&stderr, p.run(ctx, []string{"setup"}))
-	wantTexts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "interrupted").stdout, "The web server, nginx\n", "Everything is taken back:")
+	var stdout, stderr fixtures.Buffer
+	p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
+	code := exit.Report(&stderr, p.run(ctx, []string{"setup", "--yes"}))
+	wantTexts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "canceled").stdout, "Everything is taken back:")
+	m.wantUntouched()
+
+	// While a question waits for its answer, too.
+	ctx, cancel = context.WithCancel(t.Context())
+	in := &afterText{stdout: &stdout, text: "", do: cancel, until: t.Context().Done()}
+	p = program{stdin: in, stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
+	m.host.Run = work
+	code = exit.Report(&stderr, p.run(ctx, []string{"setup"}))
+	result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "canceled")
 	m.wantUntouched()
 }
 
@@ -425,41 +594,19 @@ func TestSetupWithAFullDisk(t *testing.T) {
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	work, name := m.host.Run, filepath.Join(m.root, "var/lib/bookside/setup.json")
-	m.host.Run = func(ctx context.Context, c setup.Command) (string, error) {
-		if strings.HasPrefix(c.String(), "systemctl try-reload-or-restart nginx.service") && m.fails == "" {
-			m.fails = "try-reload-or-restart"
+	m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
+		if args[0] == "systemctl" && args[1] == "enable" && m.fails == "" {
+			m.fails = "systemctl enable"
 			if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "full"), 0o755)); err != nil {
 				t.Error(err)
 			}
 		}
-		return work(ctx, c)
+		return work(ctx, stdin, args...)
 	}
 	m.setup("", "--yes").want(t, exit.Failure, "it fails on purpose", "setup.json")
 	if err := os.RemoveAll(filepath.Join(m.root, "var/lib/bookside")); err != nil {
 		t.Fatal(err)
 	}
-	m.wantUntouched()
-}
-
-// TestSetupKeepsWhatTheWebServerNeeds: a file that is also included elsewhere stays while it is, because a
-// web server with an invalid configuration does not start again.
-func TestSetupKeepsWhatTheWebServerNeeds(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
-	m.setup("", "--yes").want(t, exit.OK)
-	const other, routes = "etc/nginx/sites-enabled/other", "etc/nginx/snippets/bookside-routes.conf"
-	writeBelow(t, m.root, map[string]string{other: "server {\n    include /" + routes + ";\n}\n"})
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back; when you have seen to it: bookside setup --undo").stdout,
-		"remove /"+routes+"\n    ✗ without it, the configuration is invalid; it stays for now: nginx -t -q: exit status 1\nopen() /"+routes+" failed")
-	if files := filesBelow(t, m.root); files[routes] == "" || files["etc/nginx/sites-enabled/site"] != nginxSite {
-		t.Errorf("files %q", slices.Collect(maps.Keys(files)))
-	}
-	if err := os.Remove(filepath.Join(m.root, other)); err != nil {
-		t.Fatal(err)
-	}
-	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
 
@@ -469,23 +616,10 @@ func TestSetupWithoutSystemd(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t))
 	m.systemd = false
-	m.setup("", "--yes").want(t, exit.Failure, "systemd does not run here", "as the user bookside, and run setup again", " serve")
+	wantTexts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "let whatever starts services here, because systemd does not, run as the user bookside: ", " serve\n", "Bookside is not ready: ")
 	m.start()
-	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "Continuing with /var/www/html.", "http://site.test/wp-json/latepoint-api/v1/services answers.")
-	m.setup("", "--undo", "--yes").want(t, exit.OK)
-	m.wantUntouched()
-
-	// The options of the first run apply to the second.
-	if err := m.server.stop(); err != nil {
-		t.Fatal(err)
-	}
-	m.server, m.stub, m.commands = nil, ready, nil
-	m.setup("", "--yes", "--url", "http://site.test/blog", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exit.Failure, "systemd does not run here")
-	m.commands = []string{"systemctl start"} // as if
-	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "http://site.test/blog/wp-json/latepoint-api/v1/services answers.")
-	files := filesBelow(t, m.root)
-	wantTexts(t, files["etc/nginx/conf.d/00-bookside.conf"], "server 127.0.0.1:9080 ")
-	wantTexts(t, files["etc/nginx/snippets/bookside-routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {")
+	m.include()
+	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "GET, PUT and DELETE arrive at http://site.test/wp-json/latepoint-api/v1.")
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
@@ -497,121 +631,57 @@ func TestSetupOfNetworkSite(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, fixtures.New(t, fixtures.Prefixed())).boot()
 	m.stub = ready
-	m.setup("", "--yes", "--site-id", "7", "--url", "http://site.test/blog/", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exit.OK)
+	m.setup("", "--yes", "--no-wait", "--site-id", "7", "--url", "http://site.test/blog/", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exit.OK)
 	files := filesBelow(t, m.root)
 	wantTexts(t, files["etc/bookside/config.yaml"], "prefix: wpx_\n", "site_id: 7\n", "listen: 127.0.0.1:9080\n", "listen: 127.0.0.1:9081\n", "base_paths: [/blog/wp-json/latepoint-api/v1, /wp-json/latepoint-api/v1, /v1]")
-	wantTexts(t, files["etc/nginx/snippets/bookside-routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {")
-	wantTexts(t, files["etc/nginx/conf.d/00-bookside.conf"], "server 127.0.0.1:9080 ")
+	wantTexts(t, files["etc/bookside/nginx/routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {", "proxy_pass http://127.0.0.1:9080$")
 	wantTexts(t, files["etc/systemd/system/bookside.socket.d/setup.conf"], "ListenStream=127.0.0.1:9080\n")
+	m.include()
+	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "arrive at http://site.test/blog/wp-json/latepoint-api/v1.") // with the options of the first run
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
 
-// TestSetupKeepsChangesOfOthers: later changes by hand stay, and so does the rest of an edited web server
-// configuration.
+// TestSetupKeepsChangesOfOthers: later changes by hand stay, and so do settings that were there.
 func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
-	m.setup("", "--yes").want(t, exit.OK)
-	for _, name := range []string{"etc/bookside/config.yaml", "etc/nginx/sites-enabled/site"} {
-		if err := m.edit(name, func(text string) string { return text + "# mine\n" }); err != nil {
-			t.Fatal(err)
-		}
+	const name, mine = "etc/bookside/config.yaml", "server:\n  max_concurrent: 7 # mine\n"
+	writeBelow(t, m.root, map[string]string{name: mine})
+	m.before = filesBelow(t, m.root)
+	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
+	wantTexts(t, filesBelow(t, m.root)[name], "server:\n  trusted_proxies: [127.0.0.1, '::1']\n  max_concurrent: 7 # mine\n")
+	m.setup("", "--undo", "--yes").want(t, exit.OK)
+	m.wantUntouched()
+
+	m.commands = nil
+	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
+	if err := m.edit(name, func(text string) string { return text + "# mine\n" }); err != nil {
+		t.Fatal(err)
 	}
 	undone := m.setup("", "--undo", "--yes").want(t, exit.Failure, "setup is taken back, except for what is marked with ! above")
 	wantTexts(t, undone.stdout, "! /etc/bookside/config.yaml was changed since and stays as it is")
-	if strings.Contains(undone.stdout, "is as it was.") {
-		t.Errorf("%s", undone.stdout)
-	}
-	files := filesBelow(t, m.root)
-	if files["etc/nginx/sites-enabled/site"] != nginxSite+"# mine\n" || !strings.HasSuffix(files["etc/bookside/config.yaml"], "# mine\n") {
-		t.Errorf("%s\n%s", files["etc/nginx/sites-enabled/site"], files["etc/bookside/config.yaml"])
-	}
-	// The next run does not mistake what is left there for a configuration by hand.
-	m.commands = nil
-	m.setup("", "--yes").want(t, exit.OK)
-	m.fails = "nginx -t"
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back").stdout, "! nginx -t -q: exit status 1\nit fails on purpose")
-	m.fails = ""
-	m.setup("", "--undo", "--yes").want(t, exit.OK)
-}
-
-// TestSetupOfUsedUnits: units that were enabled and active before setup are so again after an undo, with
-// their own configuration.
-func TestSetupOfUsedUnits(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
-	for _, test := range []struct {
-		was  string
-		want []string // commands of the undo
-	}{
-		{"", []string{"systemctl disable --quiet bookside.socket bookside.service", "systemctl stop bookside.service bookside.socket"}},
-		{"is-enabled", []string{"systemctl stop bookside.service bookside.socket"}},
-		{"is-enabled is-active", []string{"systemctl stop bookside.service bookside.socket", "systemctl stop bookside.service bookside.socket", "systemctl start bookside.socket bookside.service"}},
-	} {
-		m.was, m.commands = test.was, nil
-		m.setup("", "--yes").want(t, exit.OK)
-		m.commands = nil
-		m.setup("", "--undo", "--yes").want(t, exit.OK)
-		m.wantUntouched()
-		units := slices.DeleteFunc(m.commands, func(c string) bool { return !strings.Contains(c, "bookside.service") })
-		if diff := cmp.Diff(test.want, units); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", test.was, diff)
-		}
+	if files := filesBelow(t, m.root); !strings.HasSuffix(files[name], "# mine\n") || strings.Contains(undone.stdout, "is as it was.") {
+		t.Errorf("%s\n%s", undone.stdout, files[name])
 	}
 }
 
-// TestSetupNamesWhatStays: before anything is done, setup lists what an undo leaves, each with the command
-// that removes it, and the statement for the tables works.
+// TestSetupNamesWhatStays: before anything is undone, setup lists what stays, and its statement drops our
+// tables.
 func TestSetupNamesWhatStays(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, fixtures.New(t, fixtures.Small(now))).boot()
-	m.setup("", "--yes").want(t, exit.OK)
-	stays := func() map[string]string {
-		t.Helper()
-		_, text, _ := strings.Cut(m.setup("", "--undo", "--dry-run").want(t, exit.OK).stdout, "What stays, and what removes it:\n")
-		text, _, _ = strings.Cut(text, "\n\n")
-		found := map[string]string{}
-		lines := strings.Split(strings.TrimSpace(text), "\n")
-		for i := 0; i+1 < len(lines); i += 2 {
-			what, _, _ := strings.Cut(strings.Trim(lines[i], " -:"), ",")
-			found[what] = strings.TrimSpace(lines[i+1])
-		}
-		return found
-	}
-	const tables, indexes = "the tables of Bookside in the site's database", "bookside indexes --drop --wp-config /var/www/html/wp-config.php"
-	got := stays()
-	drop := got[tables]
-	delete(got, tables)
-	if diff := cmp.Diff(map[string]string{"indexes": indexes}, got); diff != "" {
-		t.Errorf("without anything else (-want +got):\n%s", diff)
-	}
-	// With a package, its user, and the companion.
-	record := filepath.Join(m.root, "var/lib/bookside/setup.json")
-	writeBelow(t, m.root, map[string]string{
-		"usr/bin/bookside": "", "usr/bin/apt-get": "", "var/www/html/wp-content/mu-plugins/bookside.php": "<?php\n",
-		"var/lib/bookside/setup.json": strings.NewReplacer(`"userdel"`, `"true"`, `"changes": [`, `"changes": [
-			{"kind": "run", "change": {"Stays": "Apache's module rewrite", "Removal": {"Args": ["a2dismod", "rewrite"]}}},`).Replace(string(readFile(t, record))),
-	})
-	got = stays()
-	delete(got, tables)
-	if diff := cmp.Diff(map[string]string{
-		"indexes": indexes, "Apache's module rewrite": "a2dismod rewrite", "the companion in WordPress": "bookside companion remove --wordpress /var/www/html",
-		"the package": "apt-get purge bookside", "the user bookside": "userdel bookside",
-	}, got); diff != "" {
-		t.Errorf("with everything (-want +got):\n%s", diff)
-	}
+	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
+	writeBelow(t, m.root, map[string]string{"usr/bin/bookside": "", "var/www/html/wp-content/plugins/bookside/bookside.php": "<?php\n"})
+	stays := m.setup("", "--undo", "--dry-run").want(t, exit.OK).stdout
+	wantTexts(t, stays, "  - the companion, among the plugins of WordPress\n", "  - the package bookside, with its user\n", "Nothing was done.")
+	_, drop, _ := strings.Cut(stays, "the tables of Bookside with all keys, which this drops: ")
+	drop, _, _ = strings.Cut(drop, "\n")
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
-	for statement := range strings.SplitSeq(strings.TrimSuffix(drop, ";"), "; ") {
-		if !strings.HasPrefix(statement, "USE ") {
-			execute(t, m.db.SQL, statement)
-		}
-	}
+	execute(t, m.db.SQL, drop)
 	if left := queryText(t, m.db, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE '%bookside%'"); left != "0" {
 		t.Errorf("%s tables are left after %s", left, drop)
 	}
@@ -624,19 +694,19 @@ func TestSetupAlone(t *testing.T) {
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	work, tried := m.host.Run, 0
-	m.host.Run = func(ctx context.Context, c setup.Command) (string, error) {
-		if c.Args[0] == "useradd" || c.Args[0] == "userdel" {
+	m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
+		if args[0] == "useradd" || args[0] == "userdel" {
 			tried++
-			for _, args := range [][]string{{"--yes"}, {"--undo", "--yes"}} {
-				if got := m.setup("", args...).want(t, exit.Failure, "another bookside setup is running on this machine"); got.stdout != "" {
+			for _, options := range [][]string{{"--yes"}, {"--undo", "--yes"}} {
+				if got := m.setup("", options...).want(t, exit.Failure, "another bookside setup is running on this machine"); got.stdout != "" {
 					t.Errorf("%s", got.stdout)
 				}
 			}
 			m.setup("", "--undo", "--dry-run").want(t, exit.OK)
 		}
-		return work(ctx, c)
+		return work(ctx, stdin, args...)
 	}
-	m.setup("", "--yes").want(t, exit.OK)
+	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 	if tried != 2 {
@@ -644,48 +714,21 @@ func TestSetupAlone(t *testing.T) {
 	}
 }
 
-const selinuxBoolean = "sys/fs/selinux/booleans/httpd_can_network_connect"
-
-// TestSetupWithSELinux: where SELinux keeps the web server from connecting, setup allows it, and undoes
-// that only if setup did it.
+// TestSetupWithSELinux: where SELinux keeps the web server from connecting, setup says what allows it.
 func TestSetupWithSELinux(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
-	m.stub = ready
-	const allow, forbid = "setsebool -P httpd_can_network_connect 1", "setsebool -P httpd_can_network_connect 0"
-	set := func(enforced, boolean string) {
-		t.Helper()
-		writeBelow(t, m.root, map[string]string{"sys/fs/selinux/enforce": enforced, selinuxBoolean: boolean})
-		m.before, m.commands = filesBelow(t, m.root), nil
-	}
-	set("1", "0 0")
-	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "SELinux, which keeps web servers from connecting to other programs\n  - run "+allow+"\n")
-	if got := filesBelow(t, m.root)[selinuxBoolean]; got != "1 1" {
-		t.Errorf("the boolean is %q", got)
-	}
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.OK).stdout, "  - run "+forbid+"\n")
-	m.wantUntouched()
-
-	set("1", "1 1")
-	m.setup("", "--yes").want(t, exit.OK)
-	m.setup("", "--undo", "--yes").want(t, exit.OK)
-	m.wantUntouched()
-	if ran := strings.Join(m.commands, "\n"); strings.Contains(ran, "setsebool") {
-		t.Errorf("%s", ran)
-	}
-	for _, test := range []struct{ name, enforced, boolean, arg string }{
-		{"permissive", "0", "0 0", "--yes"}, {"no web server", "1", "0 0", "--web-server=none"},
-	} {
-		set(test.enforced, test.boolean)
-		if got := m.setup("", "--dry-run", test.arg).want(t, exit.OK); strings.Contains(got.stdout, "SELinux") {
-			t.Errorf("%s: %s", test.name, got.stdout)
+	for _, test := range []struct {
+		enforced, boolean string
+		named             bool
+	}{{"1", "0 0", true}, {"1", "1 1", false}, {"0", "0 0", false}} {
+		writeBelow(t, m.root, map[string]string{"sys/fs/selinux/enforce": test.enforced, "sys/fs/selinux/booleans/httpd_can_network_connect": test.boolean})
+		got := m.setup("", "--dry-run").want(t, exit.OK)
+		if strings.Contains(got.stdout, "Allow it: setsebool -P httpd_can_network_connect 1\n") != test.named {
+			t.Errorf("%+v: %s", test, got.stdout)
 		}
 	}
-	set("1", "0 0")
-	m.fails = "setsebool"
-	m.setup("", "--yes").want(t, exit.Failure, "it fails on purpose")
-	m.wantUntouched()
 }
 
 // TestSetupOfConstantAddress: WP_HOME in wp-config.php is the address, if it can be read, and --url
@@ -717,8 +760,8 @@ func TestSetupOfConstantAddress(t *testing.T) {
 			if err := m.edit("var/www/html/wp-config.php", func(text string) string { return text + test.constant + "\n" }); err != nil {
 				t.Fatal(err)
 			}
-			got := m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, exit.OK)
-			wantTexts(t, got.stdout, "The address of the site: "+test.want+"\n", "and ask for "+test.want+"/wp-json/latepoint-api/v1/services with it")
+			got := m.setup("", append([]string{"--dry-run", "--web-server", "nginx"}, test.args...)...).want(t, exit.OK)
+			wantTexts(t, got.stdout, "The address of the site: "+test.want+"\n", "inside the server block of "+test.want+":\n")
 		})
 	}
 }
@@ -736,7 +779,7 @@ func TestSetupKeepsConstantAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.setup("", "--yes", "--url", "http://site.test").want(t, exit.OK)
+	m.setup("", "--yes", "--no-wait", "--url", "http://site.test").want(t, exit.OK)
 	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "home: http://constant.test\n", "site_url: http://constant.test/wp\n")
 	if text := filesBelow(t, m.root)["etc/bookside/config.yaml"]; strings.Contains(text, "\n  content:") {
 		t.Errorf("a wp-content that does not exist is named: %s", text)
@@ -750,74 +793,8 @@ func TestSetupNamesContent(t *testing.T) {
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	writeBelow(t, m.root, map[string]string{"var/www/html/wp-content/index.php": "<?php\n"})
-	m.setup("", "--yes", "--url", "http://site.test").want(t, exit.OK)
+	m.setup("", "--yes", "--no-wait", "--url", "http://site.test").want(t, exit.OK)
 	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "content: /var/www/html/wp-content\n")
-}
-
-// TestSetupWithUnreadableWebServer: a configuration that cannot be parsed stops setup only if it belongs to
-// the web server to change.
-func TestSetupWithUnreadableWebServer(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	db := small(t)
-	const apache, nginx = "etc/apache2/apache2.conf", "etc/nginx/sites-enabled/broken"
-	for _, test := range []struct {
-		name, file, content string
-		args                []string
-		code                int
-		want                string // in the output or the error
-	}{
-		{"none is changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "none"}, exit.OK, "nginx cannot be read; it is left alone: /etc/nginx/sites-enabled/broken, line 3: ends within a directive\n"},
-		{"none is changed, and all is named", nginx, "server {\n", []string{"--web-server", "none", "--wordpress", "/var/www/html", "--url", "http://site.test"}, exit.OK, "nginx cannot be read; it is left alone"},
-		{"another is changed", apache, "Include apache2.conf\n", []string{"--web-server", "nginx"}, exit.OK, "Apache cannot be read; it is left alone: /etc/apache2/apache2.conf, line 1: apache2.conf includes itself\n"},
-		{"it is to be changed", nginx, "server {\n    root /srv;\n", []string{"--web-server", "nginx"}, exit.Failure, "--web-server none"},
-		{"which one is open", nginx, "server {\n    root /srv;\n", nil, exit.Failure,
-			"the configuration of nginx cannot be read: /etc/nginx/sites-enabled/broken, line 3: ends within a directive.\nCorrect it first, or leave the web server alone: --web-server none"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t, db).boot()
-			writeBelow(t, m.root, map[string]string{test.file: test.content})
-			if test.code == exit.OK {
-				wantTexts(t, m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, exit.OK).stdout, test.want, "Nothing was done.")
-				return
-			}
-			m.setup("", append([]string{"--dry-run"}, test.args...)...).want(t, test.code, test.want)
-		})
-	}
-}
-
-// TestSetupNamesTheProgram: setup says which program the service runs, and warns of a second one.
-func TestSetupNamesTheProgram(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	db := small(t)
-	const local, packaged, warning = "usr/local/bin/bookside", "usr/bin/bookside", "! There is "
-	for _, test := range []struct {
-		name, unit string
-		files      []string
-		want       string
-		warns      bool
-	}{
-		{"without a package", "", nil, "It runs /usr/local/bin/bookside.\n", false},
-		{"packaged", "ExecStart=/usr/bin/bookside serve", []string{packaged}, "It runs /usr/bin/bookside.\n", false},
-		{"packaged beside another", "ExecStart=/usr/bin/bookside serve", []string{packaged, local}, "It runs /usr/bin/bookside.\n  ! There is /usr/local/bin/bookside as well, which it does not run.", true},
-		{"an older package beside another", "ExecStart=bookside serve", []string{packaged, local}, "It runs /usr/local/bin/bookside.\n  ! There is /usr/bin/bookside as well, which it does not run.", true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			m := newMachine(t, db).boot()
-			m.unit = test.unit
-			for _, name := range test.files {
-				writeBelow(t, m.root, map[string]string{name: "the program"})
-			}
-			got := m.setup("", "--dry-run").want(t, exit.OK)
-			wantTexts(t, got.stdout, test.want)
-			if strings.Contains(got.stdout, warning) != test.warns {
-				t.Errorf("%s", got.stdout)
-			}
-		})
-	}
 }
 
 // TestSetupKeepsWhatRevokingNeeds: while the key cannot be revoked, the account and its password stay for
@@ -827,7 +804,7 @@ func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
-	m.setup("", "--yes").want(t, exit.OK)
+	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
 	const name = "etc/bookside/dsn"
 	dsn := filesBelow(t, m.root)[name]
 	setDSN := func(text string) {
@@ -838,7 +815,7 @@ func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	}
 	setDSN("nobody@tcp(127.0.0.1:1)/none\n")
 	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back").stdout, "✗ ")
-	if files := filesBelow(t, m.root); files[name] == "" || files["etc/nginx/sites-enabled/site"] != nginxSite || m.account() == "" {
+	if files := filesBelow(t, m.root); files[name] == "" || m.account() == "" {
 		t.Errorf("files %q, account %q", slices.Collect(maps.Keys(files)), m.account())
 	}
 	setDSN(dsn)
@@ -847,7 +824,7 @@ func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 
 	m.commands = nil
-	m.setup("", "--yes").want(t, exit.OK)
+	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
 	if err := os.Remove(filepath.Join(m.root, name)); err != nil {
 		t.Fatal(err)
 	}
@@ -877,9 +854,11 @@ func TestSetupIsRefused(t *testing.T) {
 		{"computed settings", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": "<?php define('DB_NAME', getenv('X'));"})
 		}, []string{"--wordpress", "/srv/b"}, exit.Failure, []string{"DB_NAME is computed", "with db.dsn, as INSTALL.md tells"}},
-		{"broken nginx", func(m *machine) { m.fails = "nginx -t" }, nil, exit.Failure, []string{"the configuration of nginx is invalid already; correct it first"}},
-		{"port in use", func(m *machine) { m.stub, m.commands = ready, []string{"systemctl start"} }, nil, exit.Failure, []string{"another program listens at 127.0.0.1:8080; name a free address: --listen"}},
-		{"other web server", func(*machine) {}, []string{"--web-server", "apache"}, exit.Usage, []string{"--web-server: apache does not serve /var/www/html"}},
+		{"port in use", func(m *machine) { m.stub, m.commands = ready, []string{"systemctl enable"} }, nil, exit.Failure, []string{"another program listens at 127.0.0.1:8080; name a free address: --listen"}},
+		{"unknown web server", func(*machine) {}, []string{"--web-server", "iis"}, exit.Usage, []string{"--web-server: write nginx, apache, caddy or other"}},
+		{"a setting that is there", func(m *machine) {
+			writeBelow(m.t, m.root, map[string]string{"etc/bookside/config.yaml": "server:\n  trusted_proxies: [10.0.0.1]\n"})
+		}, nil, exit.Failure, []string{"setup cannot write", "remove it first"}},
 		{"no network", func(*machine) {}, []string{"--site-id", "3"}, exit.Usage, []string{"--site-id: the site is not a network of sites"}},
 		{"address", func(*machine) {}, []string{"--url", "example"}, exit.Usage, []string{"write it like --url https://example.com"}},
 		{"configured by hand", func(m *machine) {
@@ -931,4 +910,52 @@ func TestSetupIsRefused(t *testing.T) {
 		wantTexts(t, m.setup("", "--dry-run").want(t, exit.OK).stdout, "create the account 'bookside_", "write /etc/bookside/dsn, readable by root and the group bookside only", "Nothing was done.")
 		m.wantUntouched()
 	})
+}
+
+// TestPrintedLineWorks: with the line that setup prints, each web server forwards as it should, and its
+// configuration stays valid after an undo.
+func TestPrintedLineWorks(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	printed := regexp.MustCompile(`(?m)^  ((?:include|IncludeOptional|import) )(/etc/bookside/.*)$`)
+	for name, start := range proxies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t, fixtures.New(t, fixtures.Small(now))).boot()
+			home := "https://example.com"
+			if name == "Caddy" { // which has no certificate here
+				home = "http://127.0.0.1"
+			}
+			got := m.setup("", "--yes", "--no-wait", "--url", home, "--web-server", strings.ToLower(name)).want(t, exit.OK)
+			line := printed.FindStringSubmatch(got.stdout)
+			if line == nil {
+				t.Fatalf("no line: %s", got.stdout)
+			}
+			for name, text := range filesBelow(t, filepath.Join(m.root, "etc/bookside")) {
+				if strings.Contains(name, "/") {
+					writeBelow(t, m.root, map[string]string{"etc/bookside/" + name: strings.ReplaceAll(text, "127.0.0.1:8080", strings.TrimPrefix(m.server.url, "http://"))})
+				}
+			}
+			web := start(t, "", recordPHP(t, make(chan proxiedRequest, 100)), "\n"+line[1]+filepath.Join(m.root, line[2])+"\n")
+			service := m.host.Dial
+			m.host.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				switch _, port, _ := strings.Cut(address, ":"); port {
+				case "443":
+					address = web.address
+				case "80":
+					address = cmp.Or(web.plain, web.address)
+				default:
+					return service(ctx, network, address)
+				}
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}
+			wantTexts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "GET, PUT and DELETE arrive at "+home+"/wp-json/latepoint-api/v1.\n")
+			if err := os.RemoveAll(filepath.Join(m.root, "etc/bookside")); err != nil { // as an undo does
+				t.Fatal(err)
+			}
+			if output, err := exec.CommandContext(t.Context(), web.check[0], web.check[1:]...).CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, output)
+			}
+		})
+	}
 }

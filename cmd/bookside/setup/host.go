@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,62 +14,53 @@ import (
 	"time"
 )
 
-// Command is a program with its arguments and standard input.
-type Command struct {
-	Args  []string
-	Stdin string `json:"-"` // may be secret
-}
-
-func command(args ...string) Command { return Command{Args: args} }
-
-func (c Command) String() string { return strings.Join(c.Args, " ") }
-
 // Host is the machine that Bookside is set up on.
 type Host struct {
 	// Root is the directory that stands in for the root of the file system; "" for the root itself.
 	Root string
 	// Privileged reports whether system files may be changed.
 	Privileged bool
-	// Run runs a command and returns its output.
-	Run func(context.Context, Command) (output string, err error)
+	// Run runs a program with a standard input, which may be secret, and returns its output.
+	Run func(ctx context.Context, stdin string, args ...string) (output string, err error)
 	// Has reports whether a program exists.
 	Has func(program string) bool
 	// Dial connects to an address.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Patience is how long a service or a web server may take to reach its new state.
-	Patience time.Duration
+	// Patience is how long the service may take to become ready, and Pause is the time between two looks.
+	Patience, Pause time.Duration
 }
 
 // Local returns this machine.
 func Local() *Host {
 	return &Host{
 		Privileged: os.Geteuid() == 0,
-		Run:        runCommand,
+		Run:        runProgram,
 		Has:        func(program string) bool { _, err := exec.LookPath(program); return err == nil },
 		Dial:       new(net.Dialer).DialContext,
 		Patience:   20 * time.Second,
+		Pause:      time.Second,
 	}
 }
 
 // commandTime is longer than a service may take to start.
 const commandTime = 2 * time.Minute
 
-func runCommand(ctx context.Context, c Command) (string, error) {
+func runProgram(ctx context.Context, stdin string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
-	program := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
-	program.Stdin = strings.NewReader(c.Stdin)
-	// Not every path includes the directories of web servers' programs.
+	program := exec.CommandContext(ctx, args[0], args[1:]...)
+	program.Stdin = strings.NewReader(stdin)
+	// Not every path includes the directories of administrators' programs.
 	program.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin", "LC_ALL=C")
 	output, err := program.CombinedOutput()
 	return string(output), err
 }
 
-// run runs a command. Its error includes the command's output.
-func (h *Host) run(ctx context.Context, c Command) error {
-	output, err := h.Run(ctx, c)
+// run runs a program. Its error includes the program's output.
+func (h *Host) run(ctx context.Context, stdin string, args ...string) error {
+	output, err := h.Run(ctx, stdin, args...)
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", c, err, strings.TrimSpace(output))
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(output))
 	}
 	return nil
 }
@@ -92,16 +82,6 @@ func (h *Host) exists(name string) bool {
 	return err == nil
 }
 
-// same reports whether two names refer to the same file, for example through a link.
-func (h *Host) same(a, b string) bool {
-	first, err := os.Stat(h.path(a))
-	if err != nil {
-		return false
-	}
-	second, err := os.Stat(h.path(b))
-	return err == nil && os.SameFile(first, second)
-}
-
 // read returns the content of a file, and whether it exists.
 func (h *Host) read(name string) (content []byte, exists bool, err error) {
 	content, err = os.ReadFile(h.path(name))
@@ -112,14 +92,11 @@ func (h *Host) read(name string) (content []byte, exists bool, err error) {
 }
 
 // write replaces a file atomically: a reader sees either the old content or the new one. The file keeps its
-// owner and, unless mode is set, its permissions; a new one belongs to group, if that is set.
+// owner; it belongs to group, if that is set.
 func (h *Host) write(ctx context.Context, name string, content []byte, mode fs.FileMode, group string) (err error) {
 	path := h.path(name)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // keeps a link a link
-	}
-	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, content) && mode == 0 {
-		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -140,25 +117,15 @@ func (h *Host) write(ctx context.Context, name string, content []byte, mode fs.F
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	before, err := os.Stat(path)
-	switch {
-	case err == nil:
+	if before, err := os.Stat(path); err == nil {
 		if err := keepOwner(file.Name(), before); err != nil {
 			return err
 		}
-		if mode == 0 {
-			mode = before.Mode().Perm()
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
 	}
 	if group != "" {
-		if err := h.run(ctx, command("chgrp", group, file.Name())); err != nil {
+		if err := h.run(ctx, "", "chgrp", group, file.Name()); err != nil {
 			return err
 		}
-	}
-	if mode == 0 {
-		mode = 0o644
 	}
 	if err := os.Chmod(file.Name(), mode); err != nil {
 		return err
@@ -172,7 +139,7 @@ func (h *Host) remove(name string) error {
 		return err
 	}
 	folder := filepath.Dir(name)
-	for strings.Contains(filepath.Base(folder), "bookside") && os.Remove(h.path(folder)) == nil { // until one is not empty
+	for strings.Contains(folder, "bookside") && os.Remove(h.path(folder)) == nil { // until one is not empty
 		folder = filepath.Dir(folder)
 	}
 	return nil

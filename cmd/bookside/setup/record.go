@@ -2,33 +2,41 @@ package setup
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
+
+	"github.com/bookside/bookside/wpdb"
 )
 
 // recordFile is where the changes are recorded.
 const recordFile = "/var/lib/bookside/setup.json"
 
-// record is what was done to a machine. It is written before each change.
+// record is what was done to a machine. Each change is written into it before it is done.
 type record struct {
-	WordPress string    `json:"wordpress"` // the site's directory
-	Config    string    `json:"config"`    // the file with the site's settings
-	Options   Options   `json:"options"`
-	Begun     time.Time `json:"begun"`
-	State     state     `json:"state"`
-	Steps     []string  `json:"steps"` // done or declined
-	Changes   []kept    `json:"changes"`
+	WordPress   string    `json:"wordpress"`    // the site's directory
+	Prefix      string    `json:"prefix"`       // of its tables
+	Home        string    `json:"home"`         // its address
+	Listen      string    `json:"listen"`       // address of the API
+	AdminListen string    `json:"admin_listen"` // of probes, metrics and the console
+	WebServer   string    `json:"web_server"`
+	Begun       time.Time `json:"begun"`
+	Finished    bool      `json:"finished"` // otherwise it is running, or ended by a crash
+
+	Account string   `json:"account"` // of the database, quoted
+	Client  []string `json:"client"`  // the command that runs statements as the database's administrator
+	User    bool     `json:"user"`    // the service's user was created
+	Files   []file   `json:"files"`
+	Service bool     `json:"service"` // it was started
+	Key     string   `json:"key"`     // the name of the key
+
+	secret string // the key, in the run that created it
 }
-
-type state string
-
-const (
-	running  state = "running" // or ended by a crash
-	waiting  state = "waiting" // until the service is started by hand
-	finished state = "finished"
-)
 
 // loadRecord returns the record of an earlier run, or nil.
 func loadRecord(h *Host) (*record, error) {
@@ -43,12 +51,8 @@ func loadRecord(h *Host) (*record, error) {
 	return r, nil
 }
 
-// save writes the record, or removes it if nothing is left to undo. It may contain passwords that
-// files contained before.
+// save writes the record. It may contain passwords that files contained before.
 func (r *record) save(ctx context.Context, h *Host) error {
-	if len(r.Changes) == 0 {
-		return h.remove(recordFile)
-	}
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -56,51 +60,101 @@ func (r *record) save(ctx context.Context, h *Host) error {
 	return h.write(ctx, recordFile, append(text, '\n'), 0o600, "")
 }
 
-// do makes a change and records it.
-func (r *record) do(ctx context.Context, h *Host, c Change) error {
-	if err := c.Prepare(ctx, h); err != nil {
+// file is a file that was written as a whole.
+type file struct {
+	Path string `json:"path"`
+	// Before is its previous content, and Existed whether it existed.
+	Before  []byte      `json:"before"`
+	Mode    fs.FileMode `json:"mode"`
+	Existed bool        `json:"existed"`
+	After   string      `json:"after"` // hash
+}
+
+func hashOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// write writes a file, after recording how it was.
+func (r *record) write(ctx context.Context, h *Host, name string, content []byte, mode fs.FileMode, group string) (err error) {
+	f := file{Path: name, After: hashOf(content)}
+	if f.Before, f.Existed, err = h.read(name); err != nil {
 		return err
 	}
-	k, err := keep(c)
-	if err != nil {
-		return err
+	if f.Existed {
+		info, err := os.Stat(h.path(name))
+		if err != nil {
+			return err
+		}
+		f.Mode = info.Mode().Perm()
 	}
-	r.Changes = append(r.Changes, k)
+	r.Files = append(r.Files, f)
 	if err := r.save(ctx, h); err != nil {
 		return err
 	}
-	return c.Do(ctx, h)
+	return h.write(ctx, name, content, mode, group)
 }
 
-// undo reverts all changes, last first. A change that cannot be reverted stays in the record, and tell is
-// called with the error; tell is also called with notes. If the record cannot be written, as on a full
-// disk, undo goes on: undoing a change twice does no harm. A key that could not be revoked needs the
-// account and the password file the next time, so these stay, with everything that came before them.
-func (r *record) undo(ctx context.Context, h *Host, tell func(change, note string, err error)) (complete bool, err error) {
-	var left []kept
-	var unsaved error
-	needed := "" // the file needed to revoke a key
-	for i := len(r.Changes) - 1; i >= 0; i-- {
-		c, err := r.Changes[i].change()
-		if err != nil {
-			return false, err
-		}
-		if file, ok := c.(*File); ok && file.Path == needed {
-			left = slices.Concat(r.Changes[:i+1], left)
-			break
-		}
-		note, failed := c.Undo(ctx, h)
-		tell(c.DescribeUndo(), note, failed)
-		if failed != nil {
-			left = append([]kept{r.Changes[i]}, left...)
-			if key, ok := c.(*Key); ok {
-				needed = key.DSNFile
-			}
-		}
-		remaining := *r
-		remaining.Changes = slices.Concat(r.Changes[:i], left)
-		unsaved = remaining.save(ctx, h)
+// undoing is a change that can be undone. Undoing it does no harm if it had no effect, or only a partial one;
+// later changes by others are kept, and the note says so.
+type undoing struct {
+	what string
+	undo func(context.Context, *Host) (note string, err error)
+}
+
+// undoings returns how to undo what is recorded, last first.
+func (r *record) undoings() (all []undoing) {
+	if r.Key != "" {
+		all = append(all, undoing{`revoke the API key "` + r.Key + `"`, r.revokeKey})
 	}
-	r.Changes = left
-	return len(left) == 0, unsaved
+	if r.Service {
+		// The service before its socket, so that no client can start it again.
+		all = append(all, undoing{"stop and disable the service", runs("", "systemctl", "disable", "--quiet", "--now", "bookside.service", "bookside.socket")})
+	}
+	for _, f := range slices.Backward(r.Files) {
+		all = append(all, undoing{f.describeUndo(), f.undo})
+	}
+	if r.Service {
+		all = append(all, undoing{"make systemd forget the service", runs("", "systemctl", "daemon-reload")})
+	}
+	if r.User {
+		all = append(all, undoing{"remove the user " + serviceUser, runs("", "userdel", serviceUser)})
+	}
+	if r.Account != "" {
+		all = append(all, undoing{"drop the account " + r.Account + " of the database", runs(wpdb.DropAccount(r.Account)+";\n", r.Client...)})
+	}
+	return all
+}
+
+// runs returns a function that runs a program. If it fails, there may be nothing to undo.
+func runs(stdin string, args ...string) func(context.Context, *Host) (string, error) {
+	return func(ctx context.Context, h *Host) (note string, err error) {
+		if failed := h.run(ctx, stdin, args...); failed != nil {
+			note = failed.Error()
+		}
+		return note, nil
+	}
+}
+
+func (f file) describeUndo() string {
+	if f.Existed {
+		return "write " + f.Path + " as it was"
+	}
+	return "remove " + f.Path
+}
+
+func (f file) undo(ctx context.Context, h *Host) (note string, err error) {
+	content, exists, err := h.read(f.Path)
+	switch {
+	case err != nil:
+		return "", err
+	case !exists, f.Existed && hashOf(content) == hashOf(f.Before): // not written, or already undone
+		return "", nil
+	case hashOf(content) != f.After:
+		return f.Path + " was changed since and stays as it is", nil
+	case f.Existed:
+		return "", h.write(ctx, f.Path, f.Before, f.Mode, "")
+	default:
+		return "", h.remove(f.Path)
+	}
 }

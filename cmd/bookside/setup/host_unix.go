@@ -5,6 +5,7 @@ package setup
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -30,4 +31,12 @@ func (h *Host) lock() (unlock func() error, err error) {
 			return errors.Join(syscall.Flock(int(folder.Fd()), syscall.LOCK_UN), folder.Close())
 		}, nil
 	}
+}
+
+// keepOwner gives a file the owner of another one.
+func keepOwner(name string, other fs.FileInfo) error {
+	if owner, ok := other.Sys().(*syscall.Stat_t); ok {
+		return os.Lchown(name, int(owner.Uid), int(owner.Gid))
+	}
+	return nil
 }
