@@ -15,6 +15,7 @@ import (
 	_ "time/tzdata" // small images have no zone database
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // small images have no root certificates
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"

@@ -13,9 +13,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	_ "time/tzdata"
+	_ "time/tzdata" // small images have no zone database
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // small images have no root certificates
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures/sitefile"
