@@ -29,7 +29,7 @@ golden: ## rewrites golden records, the API document and the generated documents
 lint:
 	golangci-lint run ./...
 
-packages: ## the builds for other systems, and the packages; needs lintian
+packages: ## the builds for other systems, and the packages; needs lintian, buildah, skopeo, jq
 	.ci/packages
 
 module: ## publishes the repository under another path: `make module TO=example.org/me/bookside`
