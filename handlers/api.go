@@ -10,7 +10,6 @@ import (
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
 
-	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/requestlog"
@@ -22,7 +21,6 @@ import (
 	"github.com/bookside/bookside/handlers/openapi"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/handlers/typed"
-	"github.com/bookside/bookside/handlers/vocabulary"
 	"github.com/bookside/bookside/handlers/wordpress"
 )
 
@@ -44,10 +42,8 @@ type Options struct {
 	Version             string        // of the program, for clients of /mcp
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
-	Metrics             *monitor.Metrics   // nil for none
-	Figures             *daystats.Recorder // nil for none
-	Requests            *requestlog.Log    // nil for none
-	KeepBodies          bool               // whether Requests get the masked bodies of test keys
+	Metrics             *monitor.Metrics // nil for none
+	Requests            *requestlog.Log  // nil for none
 	// Stopping is closed when the server is about to stop, to end requests that wait for changes; nil for
 	// never.
 	Stopping <-chan struct{}
@@ -70,8 +66,6 @@ type api struct {
 	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
 	endpoints map[string]endpoint
-	// vocabulary is what the log of requests may show.
-	vocabulary *vocabulary.Vocabulary
 }
 
 // endpoint is a route with the function that handles its requests once they are authenticated, permitted
@@ -94,9 +88,6 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 	openapi.AddPages(e, options.BasePaths, options.TrustedProxies, now, a.described)
 	for i := range routes {
 		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
-		if options.Requests != nil {
-			a.vocabulary.Add(routes[i].operation.id, routes[i].operation.query, routes[i].operation.body)
-		}
 	}
 	index := wordpress.Index{Describe: a.described, Fingerprint: platform.Fingerprint, Proxies: options.TrustedProxies}
 	for _, base := range options.BasePaths {
@@ -128,7 +119,7 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 		reads:     newSharedReads(),
 		metrics:   metrics,
 
-		endpoints: map[string]endpoint{}, vocabulary: vocabulary.New(append([]string{compat.DryRun, options.QueryParameter}, readAnywhere...)...),
+		endpoints: map[string]endpoint{},
 	}
 }
 
@@ -201,7 +192,6 @@ func (a *api) endpoint(r *route) endpoint {
 		}
 		defer release()
 		request.echo, request.rawBody, request.allowsDryRun, request.known = c, body, allowsDryRun, known
-		c.Set(bodyEntry, body)
 		response, err := request.run()
 		if err != nil {
 			return err

@@ -15,7 +15,6 @@ func (r *request) document() (compat.Document, error) {
 	}
 	document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
 	if err == nil && (document.AsksForDryRun() || r.query.AsksForDryRun()) {
-		r.echo.Set(dryRunEntry, true)
 		if err = r.principal.Require(r.reading); !r.allowsDryRun {
 			err = compat.NoDryRun()
 		}

@@ -28,7 +28,7 @@ func (a *api) fail(c echo.Context, err error) {
 		middleware.MarkAborted(c)
 		return
 	}
-	c.Set(refusalEntry, a.countRejection(c, err))
+	a.countRejection(c, err)
 	failure, shape := a.describe(c, err)
 	c.Set(codeEntry, failure.Code)
 	c.Set(errorEntry, err)

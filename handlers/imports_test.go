@@ -18,7 +18,7 @@ import (
 // imports as its purpose allows.
 var allowedImports = map[string][]string{
 	"cmd/bookside":          {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/rowdiff", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/server", "cmd/internal/settings", "compat", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
-	"cmd/internal/server":   {"adapter/ask", "adapter/companion", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/notify", "adapter/outbox", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/companion/plugins/bookside/languages", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/internal/server":   {"adapter/ask", "adapter/companion", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/notify", "adapter/outbox", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/companion/plugins/bookside/languages", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
 	"cmd/internal/exit":     {},
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare":  {"adapter/extensions", "adapter/rowdiff", "compat", "wpdb"},
@@ -27,13 +27,9 @@ var allowedImports = map[string][]string{
 
 	"cmd/bookside/companion/plugins/bookside/languages": {},
 
-	"handlers":                   {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/masks", "compat/table", "handlers/failures", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/typed", "handlers/vocabulary", "handlers/wordpress", "wpdb"},
-	"handlers/console":           {"adapter/availability", "adapter/bookings", "adapter/customers", "adapter/daystats", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/language", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "handlers/console/api", "handlers/console/charts", "handlers/console/facts", "handlers/console/freetimes", "handlers/console/overlaps", "handlers/console/page", "handlers/console/shared", "handlers/console/signature", "handlers/console/terms", "handlers/console/words", "handlers/middleware", "handlers/ratelimit", "wpdb"},
-	"handlers/console/api":       {"adapter/domain", "adapter/keys", "handlers/console/page"},
-	"handlers/console/charts":    {"adapter/daystats", "adapter/slots", "handlers/console/page"},
-	"handlers/console/facts":     {"adapter/availability", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/webhooks", "handlers/console/page", "handlers/console/terms"},
+	"handlers":                   {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/masks", "compat/table", "handlers/failures", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/typed", "handlers/wordpress", "wpdb"},
+	"handlers/console":           {"adapter/availability", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "handlers/console/freetimes", "handlers/console/page", "handlers/console/shared", "handlers/console/signature", "handlers/console/terms", "handlers/console/words", "handlers/middleware", "handlers/ratelimit", "wpdb"},
 	"handlers/console/freetimes": {"adapter/availability", "adapter/slots", "handlers/console/page"},
-	"handlers/console/overlaps":  {"adapter/slots", "handlers/console/page", "handlers/console/words"},
 	"handlers/console/page":      {"adapter/domain", "adapter/language"},
 	"handlers/console/shared":    {"adapter/domain"},
 	"handlers/console/signature": {"adapter/domain", "adapter/keys", "adapter/session", "adapter/signed", "handlers/ratelimit", "wpdb"},
@@ -46,7 +42,6 @@ var allowedImports = map[string][]string{
 	"handlers/openapi":           {"adapter/domain", "adapter/keys", "adapter/webhooks", "compat", "handlers/middleware", "handlers/typed"},
 	"handlers/ratelimit":         {"adapter/domain", "adapter/keys"},
 	"handlers/typed":             {"compat", "compat/jsontext"},
-	"handlers/vocabulary":        {"adapter/domain", "adapter/records", "compat", "compat/masks"},
 	"handlers/wordpress":         {"adapter/domain", "compat", "handlers/middleware", "handlers/openapi"},
 
 	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/masks", "compat/numbers", "compat/phpform", "compat/table", "compat/texts"},
@@ -65,7 +60,7 @@ var allowedImports = map[string][]string{
 	"adapter/payments":     {"adapter/automation", "adapter/domain", "adapter/journal", "adapter/lists", "adapter/notify", "adapter/pricing", "adapter/records", "adapter/sanitize", "adapter/session", "wpdb"},
 	"adapter/catalog":      {"adapter/domain", "adapter/lists", "adapter/notify", "adapter/records", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
 	"adapter/timeoff":      {"adapter/availability", "adapter/domain", "adapter/extensions", "adapter/lists", "adapter/records", "adapter/sanitize", "adapter/session", "adapter/slots", "wpdb"},
-	"adapter/upkeep":       {"adapter/bookings", "adapter/daystats", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/notify", "adapter/outbox", "adapter/queue", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/webhooks", "wpdb"},
+	"adapter/upkeep":       {"adapter/bookings", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/notify", "adapter/outbox", "adapter/queue", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/webhooks", "wpdb"},
 	"adapter/notify":       {"adapter/automation", "adapter/domain", "adapter/events", "adapter/icalendar", "adapter/lists", "adapter/outbox", "adapter/records", "adapter/session", "wpdb"},
 	"adapter/slots":        {"adapter/ask", "adapter/availability", "adapter/busytimes", "adapter/coalesce", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/keys", "adapter/lists", "adapter/pricing", "adapter/queue", "adapter/records", "adapter/session", "wpdb"},
 	"adapter/records":      {"adapter/automation", "adapter/availability", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/pricing", "adapter/session", "wpdb"},
@@ -73,7 +68,6 @@ var allowedImports = map[string][]string{
 	"adapter/session":      {"adapter/ask", "adapter/automation", "adapter/availability", "adapter/coalesce", "adapter/companion", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/language", "adapter/outbox", "adapter/webhooks", "wpdb"},
 	"adapter/rowdiff":      {"adapter/domain", "wpdb"},
 	"adapter/diagnose":     {"adapter/domain", "adapter/events", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/language", "adapter/session", "adapter/slots", "adapter/upkeep", "wpdb"},
-	"adapter/daystats":     {"adapter/domain", "wpdb"},
 	"adapter/requestlog":   {"adapter/domain", "wpdb"},
 	"adapter/icalendar":    {},
 	"adapter/idempotency":  {"adapter/domain", "adapter/sanitize", "wpdb"},

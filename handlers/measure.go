@@ -2,12 +2,10 @@ package handlers
 
 import (
 	"errors"
-	"net/http"
 	"strconv"
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -15,14 +13,14 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// countRejection counts requests and bookings rejected because of a limit or a conflict. It returns the
-// reason if it is a limit, and otherwise "".
-func (a *api) countRejection(c echo.Context, err error) (refusal string) {
+// countRejection counts requests and bookings rejected because of a limit or a conflict.
+func (a *api) countRejection(c echo.Context, err error) {
+	var refusal string
 	var limited *ratelimit.Error
 	switch {
 	case domain.CodeOf(err) == domain.CodeSlotUnavailable:
 		a.metrics.Conflicts.Inc()
-		return ""
+		return
 	case errors.Is(err, middleware.ErrOverloaded):
 		refusal = monitor.RejectedByConcurrency
 	case errors.Is(err, wpdb.ErrBusy):
@@ -33,34 +31,9 @@ func (a *api) countRejection(c echo.Context, err error) (refusal string) {
 			refusal = monitor.RejectedByThrottle
 		}
 	default:
-		return ""
+		return
 	}
 	a.metrics.Refusals.WithLabelValues(refusal).Inc()
-	return refusal
-}
-
-// refusalEntry is the entry of a request's context that says why it was refused.
-const refusalEntry = "bookside.refusal"
-
-// refusals are the outcomes of refused requests.
-var refusals = map[string]daystats.Outcome{
-	monitor.RejectedByLimit: daystats.Limited, monitor.RejectedByThrottle: daystats.Throttled, monitor.RejectedByConcurrency: daystats.Overloaded, monitor.RejectedByPool: daystats.Disconnected,
-}
-
-// outcomeOf returns how a request ended.
-func outcomeOf(c echo.Context) daystats.Outcome {
-	reason, _ := c.Get(refusalEntry).(string)
-	outcome, refused := refusals[reason]
-	switch status := c.Response().Status; {
-	case refused:
-		return outcome
-	case status >= http.StatusInternalServerError:
-		return daystats.Failed
-	case status >= http.StatusBadRequest:
-		return daystats.Rejected
-	default:
-		return daystats.Succeeded
-	}
 }
 
 // otherRoute is the label for requests that match no route of the table.
@@ -75,17 +48,14 @@ func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
 		defer a.metrics.Running.Dec()
 		err := next(c)
 		path, method := otherRoute, c.Request().Method
-		waited := false
 		if r, known := routeOf(c); known {
-			path, waited = r.path, r.operation.wrap != nil
+			path = r.path
 		} else {
 			method = middleware.KnownMethod(method)
 		}
 		principal, _ := principalOf(c)
 		a.metrics.Requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.KeyLabel(principal.ID)).Inc()
-		took := a.now().Sub(start)
-		a.metrics.Durations.WithLabelValues(path, method).Observe(took.Seconds())
-		a.options.Figures.Add(daystats.Request{Outcome: outcomeOf(c), Took: took, Waited: waited, KeyID: principal.ID})
+		a.metrics.Durations.WithLabelValues(path, method).Observe(a.now().Sub(start).Seconds())
 		return err
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/fixtures"
@@ -33,7 +32,7 @@ func newKeptServer(t *testing.T, database *fixtures.Database, keep int) keptServ
 	s := newServer(t, database)
 	k := keptServer{s, requestlog.New(s.platform.DB, func() time.Time { return s.clock }, slog.New(slog.NewTextHandler(s.log, nil)), keep)}
 	options := defaultOptions()
-	options.Requests, options.QueryParameter, options.KeepBodies = k.kept, "api_key", true
+	options.Requests, options.QueryParameter = k.kept, "api_key"
 	s.handler = handlers.New(s.platform, s.keys, func() time.Time { return s.clock }, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return k
 }
@@ -55,11 +54,6 @@ func TestRequestsAreKept(t *testing.T) {
 	k := newKeptServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 1000)
 	key := http.Header{"X-Api-Key": {k.key}}
 	limited := http.Header{"X-Api-Key": {k.newKey("read_services")}, "X-Request-Id": {"forbidden-1"}}
-	secret, _, err := k.keys.Create(t.Context(), keys.NewKey{Name: "test", Kind: keys.Test, Permissions: []string{"write"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	test := http.Header{"X-Api-Key": {secret}}
 	booking := k.texts("SELECT MAX(id) FROM wp_latepoint_bookings WHERE status = 'approved'")[0]
 	bookingID, _ := strconv.ParseInt(booking, 10, 64)
 	for _, r := range []struct {
@@ -69,26 +63,15 @@ func TestRequestsAreKept(t *testing.T) {
 		want         int
 		entry        requestlog.Entry
 	}{
-		{"GET", "/v1/bookings?page=1&search=rita.neu%40example.test&whom=Rita", key, "", 200,
-			requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200, Query: "page=1&search=***&***=***", Ignored: []string{"***"}}},
-		{"GET", "/v1/bookings?page=x&date_from=rita%40example.test", key, "", 400, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters", Query: "page=***&date_from=***",
-			Fields: map[string]string{"page": "Must be an integer", "date_from": "Must be a date in the format YYYY-MM-DD"}}},
+		{"GET", "/v1/bookings?page=1&search=rita.neu%40example.test&whom=Rita", key, "", 200, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200}},
+		{"GET", "/v1/bookings?page=x&date_from=rita%40example.test", key, "", 400,
+			requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters", Fields: []string{"date_from", "page"}}},
 		{"GET", "/v1/bookings/12345", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", RecordID: 12345, Status: 404, Code: "booking_not_found"}},
 		{"GET", "/v1/bookings/-5", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "rest_no_route"}},
 		{"GET", "/v1/customers", limited, "", 403, requestlog.Entry{KeyID: 2, RequestID: "forbidden-1", Method: "GET", Route: "/customers", Status: 403, Code: "insufficient_permissions"}},
-		{"POST", "/v1/customers?dry_run=true", key, `{"first_name":"Rita"}`, 400, requestlog.Entry{KeyID: 1, Method: "POST", Route: "/customers", Status: 400, Code: "invalid_request", Query: "dry_run=***",
-			Fields: map[string]string{"dry_run": "Not supported here"}}},
-		{"GET", "/v1/bookings?status=Theo%20Winter&sort=Theo%20Winter&date_to=493023125016&agent_id=Winter&agnet_id=7&include_meta=yes", key, "", 400, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters",
-			Query:  "status=***&sort=***&date_to=***&agent_id=***&agnet_id=***&include_meta=yes",
-			Fields: map[string]string{"agent_id": "Must be an integer", "date_to": "Must be a date in the format YYYY-MM-DD", "sort": "Invalid sorting field", "status": "Unknown booking status"}, Ignored: []string{"agnet_id"}}},
-		{"GET", "/v1/bookings?status=Approved&sort=start_date&date_to=2026-12-01&agent_id=2&page=1", key, "", 200, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200,
-			Query: "status=Approved&sort=start_date&date_to=2026-12-01&agent_id=2&page=1"}},
-		{"GET", "/v1/services?include=agents,Locations&date=rita", key, "", 200, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/services", Status: 200, Query: "include=agents,Locations&date=***", Ignored: []string{"date"}}},
 		{"GET", "/v1/bookings/493023125016", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "booking_not_found"}},
-		{"PUT", "/v1/bookings/" + booking, key, `{"dry_run":true,"status":"Theo Winter +49 30 1234567"}`, 422, requestlog.Entry{KeyID: 1, Method: "PUT", Route: "/bookings/:id", RecordID: bookingID, Status: 422, Code: "validation_failed", DryRun: true,
-			Fields: map[string]string{"status": "Cannot change from approved to ***"}}},
-		{"PUT", "/v1/bookings/12346", test, `{"service_id":1,"customer":{"first_name":"Rita"},"dry_run":true}`, 404,
-			requestlog.Entry{KeyID: 3, Method: "PUT", Route: "/bookings/:id", RecordID: 12346, Status: 404, Code: "booking_not_found", DryRun: true, Body: `{"service_id":1,"customer":{"first_name":"***"},"dry_run":true}`}},
+		{"PUT", "/v1/bookings/" + booking, key, `{"status":"Theo Winter +49 30 1234567"}`, 422,
+			requestlog.Entry{KeyID: 1, Method: "PUT", Route: "/bookings/:id", RecordID: bookingID, Status: 422, Code: "validation_failed", Fields: []string{"status"}}},
 	} {
 		if got := k.send(r.method, r.path, r.header, r.body); got.status != r.want {
 			t.Fatalf("%s %s: %d %s", r.method, r.path, got.status, got.body)
@@ -107,22 +90,29 @@ func TestRequestsAreKept(t *testing.T) {
 		want   int
 	}{
 		"key":            {requestlog.Filter{KeyID: 2}, 1},
-		"client errors":  {requestlog.Filter{Status: 4}, 9},
-		"one status":     {requestlog.Filter{Status: 404}, 4},
-		"route":          {requestlog.Filter{Route: "GET /bookings"}, 4},
+		"client errors":  {requestlog.Filter{Status: 4}, 6},
+		"one status":     {requestlog.Filter{Status: 404}, 3},
+		"route":          {requestlog.Filter{Route: "GET /bookings"}, 2},
 		"record":         {requestlog.Filter{Resource: "bookings", RecordID: 12345}, 1},
 		"record, others": {requestlog.Filter{Resource: "customers", RecordID: 12345}, 0},
 		"request":        {requestlog.Filter{RequestID: "forbidden-1"}, 1},
 		"before":         {requestlog.Filter{Before: 2}, 1},
-		"several":        {requestlog.Filter{KeyID: 1, Status: 2}, 3},
+		"several":        {requestlog.Filter{KeyID: 1, Status: 2}, 1},
 	} {
 		if got := k.list(f.filter); len(got) != f.want {
 			t.Errorf("%s: %d entries, want %d", name, len(got), f.want)
 		}
 	}
 	routes, err := requestlog.Routes(t.Context(), k.platform.DB)
-	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "GET /services", "POST /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
+	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
 		t.Errorf("%v, %v", routes, err)
+	}
+	since := k.clock.Truncate(time.Hour)
+	if hours, err := requestlog.Hours(t.Context(), k.platform.DB, since); err != nil || hours[since] != (requestlog.Hour{Done: 1, Refused: 6}) {
+		t.Errorf("%v, %v", hours, err)
+	}
+	if counts, err := requestlog.Counts(t.Context(), k.platform.DB, since); err != nil || counts[1] != 6 || counts[2] != 1 {
+		t.Errorf("%v, %v", counts, err)
 	}
 }
 
@@ -161,7 +151,7 @@ func TestWritesLeadToTheirChanges(t *testing.T) {
 func (k keptServer) changesOf(e requestlog.Entry, resource journal.Resource) []journal.Entry {
 	k.t.Helper()
 	for range 3000 {
-		changes, err := k.platform.Journal.OfRequest(k.t.Context(), e.RequestID, e.At, e.At.Add(time.Second), 100)
+		changes, err := k.platform.Journal.OfRequest(k.t.Context(), e.RequestID, 100)
 		if err != nil {
 			k.t.Fatal(err)
 		}
@@ -190,7 +180,7 @@ func TestRequestsWithoutKeyAreCounted(t *testing.T) {
 		k.list(requestlog.Filter{})
 	}
 	refused := k.list(requestlog.Filter{Status: 401})
-	if len(refused) > 4 || refused[0].Refused != 8 || refused[0].Route != "/bookings/:id" || refused[0].Query != "" || refused[0].KeyID != 0 {
+	if len(refused) > 4 || refused[0].Refused != 8 || refused[0].Route != "/bookings/:id" || refused[0].KeyID != 0 {
 		t.Errorf("%+v", refused)
 	}
 	if all := k.list(requestlog.Filter{}); len(all) > 6 {
@@ -208,7 +198,7 @@ func TestRequestsToNoRoute(t *testing.T) {
 		k.send("GET", "/v1/bookings", http.Header{"X-Api-Key": {"guess"}}, "")
 	}
 	for status, want := range map[int][]requestlog.Entry{
-		404: {{Status: 404, Code: "rest_no_route", Refused: 3}, {KeyID: 1, Status: 404, Code: "rest_no_route", Query: "search=***&page=***"}},
+		404: {{Status: 404, Code: "rest_no_route", Refused: 3}, {KeyID: 1, Status: 404, Code: "rest_no_route"}},
 		401: {{Status: 401, Code: "rest_forbidden", Refused: 3}},
 	} {
 		ignore := cmpopts.IgnoreFields(requestlog.Entry{}, "ID", "At", "Took", "Statements", "RequestID", "Method", "Route")
@@ -226,16 +216,10 @@ func TestKeptRequestsAreBounded(t *testing.T) {
 	other := newKeptServer(t, database, 100)
 	other.key = k.key
 	key := http.Header{"X-Api-Key": {k.key}}
-	long := "/v1/bookings?" + strings.Repeat("status=approved&", 500)
-	k.send("GET", long[:8000], key, "")
 	answer := httptest.NewRecorder()
 	k.handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/bookings?api_key="+k.key+"&search="+strings.Repeat("a", 60_000), nil))
-	if refused := k.list(requestlog.Filter{Status: http.StatusRequestURITooLong}); answer.Code != http.StatusRequestURITooLong || len(refused) != 1 || refused[0].KeyID != 1 || !strings.HasPrefix(refused[0].Query, "api_key=***&search=***") {
+	if refused := k.list(requestlog.Filter{Status: http.StatusRequestURITooLong}); answer.Code != http.StatusRequestURITooLong || len(refused) != 1 || refused[0].KeyID != 1 {
 		t.Errorf("%d, %d entries", answer.Code, len(refused))
-	}
-	entry := k.list(requestlog.Filter{Route: "GET /bookings"})[0]
-	if len(entry.Query) > 1000 || !strings.HasPrefix(entry.Query, "status=approved&") || !strings.HasSuffix(entry.Query, "…") {
-		t.Errorf("%d bytes: %s", len(entry.Query), entry.Query)
 	}
 	for range 15 {
 		for range 10 {

@@ -157,25 +157,6 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (id),
 		KEY due (status, due_at)
 	)`,
-	// What each server counted in each minute, numbered from 1970, see adapter/daystats.
-	Figures: `(
-		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
-		minute INT UNSIGNED NOT NULL,
-		server CHAR(26) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-		succeeded INT UNSIGNED NOT NULL,
-		rejected INT UNSIGNED NOT NULL,
-		failed INT UNSIGNED NOT NULL,
-		limited INT UNSIGNED NOT NULL,
-		throttled INT UNSIGNED NOT NULL,
-		overloaded INT UNSIGNED NOT NULL,
-		disconnected INT UNSIGNED NOT NULL,
-		connections INT UNSIGNED NOT NULL,
-		connection_limit INT UNSIGNED NOT NULL,
-		durations VARCHAR(4000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-		keys_used VARCHAR(4000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-		PRIMARY KEY (id),
-		UNIQUE KEY minute (minute, server)
-	)`,
 	// Slots that are held for customers, see adapter/bookings/holds.go. The companion reads them, so the
 	// columns must keep their meaning.
 	Holds: `(
@@ -279,12 +260,8 @@ var ownTables = map[Table]string{
 		code VARCHAR(60) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 		took_us INT UNSIGNED NOT NULL,
 		statements INT UNSIGNED NOT NULL,
-		query VARCHAR(1000) NOT NULL,
-		fields VARCHAR(2000) NOT NULL,
-		ignored VARCHAR(500) NOT NULL,
+		fields VARCHAR(1000) NOT NULL,
 		refused INT UNSIGNED NOT NULL,
-		body TEXT NULL,
-		dry_run TINYINT UNSIGNED NOT NULL DEFAULT 0,
 		PRIMARY KEY (id)
 	)`,
 	// The secret with which the server and WordPress sign their requests to each other, see adapter/signed.

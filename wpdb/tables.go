@@ -79,7 +79,6 @@ const (
 	CustomerFields    Table = "bookside_customer_fields"
 	Events            Table = "bookside_events"
 	Extensions        Table = "bookside_extensions"
-	Figures           Table = "bookside_figures"
 	Holds             Table = "bookside_holds"
 	Idempotency       Table = "bookside_idempotency"
 	KeyRecords        Table = "bookside_key_records"

@@ -3,7 +3,9 @@ package journal
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -114,11 +116,13 @@ func (j *Journal) Of(ctx context.Context, records map[Resource][]int64, limit ui
 	return wpdb.All(ctx, j.db, "read changes of records", j.selectEntries().Where(which).OrderBy("number DESC").Limit(limit), scanEntry)
 }
 
-// OfRequest returns at most limit changes that a request to the API made at a time, ordered by number.
-// Clients may give several requests one id, so those of others are told apart by the time. It uses the index request.
-func (j *Journal) OfRequest(ctx context.Context, id string, from, to time.Time, limit uint64) ([]Entry, error) {
-	which := sq.And{sq.Eq{"request_id": id}, sq.GtOrEq{"at": domain.Stamp(from)}, sq.LtOrEq{"at": domain.Stamp(to)}}
-	return wpdb.All(ctx, j.db, "read changes of a request", j.selectEntries().Where(which).OrderBy("number").Limit(limit), scanEntry)
+// OfRequest returns the latest changes that requests to the API with an id made, newest first. Clients may give several
+// requests one id. It uses the index request.
+func (j *Journal) OfRequest(ctx context.Context, id string, limit uint64) ([]Entry, error) {
+	if strings.ContainsFunc(id, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return nil, nil // the column is ASCII, and the database compares it to nothing else
+	}
+	return wpdb.All(ctx, j.db, "read changes of a request", j.selectEntries().Where(sq.Eq{"request_id": id}).OrderBy("number DESC").Limit(limit), scanEntry)
 }
 
 func (j *Journal) selectEntries() sq.SelectBuilder {

@@ -5,7 +5,7 @@
 // While the database is slow or down, it drops requests and counts them. All servers of a site share the
 // table, which has as many entries as requests.keep says, for at most a week.
 //
-// Entries have no personal data: callers mask what clients sent before they add an entry.
+// Entries have nothing of what clients sent but the id in the path, and the names of fields that were refused.
 //
 // It may import adapter/domain and wpdb.
 package requestlog

@@ -1,10 +1,7 @@
 package requestlog
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,11 +25,7 @@ type Entry struct {
 	Took        time.Duration
 	// Statements is the number of statements that were sent to the database.
 	Statements int64
-	Query      string            // masked
-	Fields     map[string]string // why fields or parameters were refused, by name
-	Ignored    []string          // parameters that nothing reads
-	DryRun     bool
-	Body       string // masked; "" unless requests.bodies is set
+	Fields     []string // names of fields or parameters that were refused
 	// Refused is the number of requests without a valid key that the entry, the first of them, stands for;
 	// 0 for a request with a key.
 	Refused int64
@@ -87,10 +80,7 @@ const (
 	routeSize     = 100
 	toolSize      = 40
 	codeSize      = 60
-	querySize     = 1000
-	fieldsSize    = 2000
-	ignoredSize   = 500
-	bodySize      = 4000
+	fieldsSize    = 1000
 )
 
 // cut shortens a text to a size in bytes, with … in place of what is missing.
@@ -103,28 +93,4 @@ func cut(text string, size int) string {
 		end--
 	}
 	return text[:end] + "…"
-}
-
-// encodeFields writes as many fields as fit into the column, in the order of their names.
-func encodeFields(fields map[string]string) string {
-	text := ""
-	kept := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		kept[name] = cut(fields[name], 300)
-		longer, err := json.Marshal(kept)
-		if err != nil || len(longer) > fieldsSize {
-			break
-		}
-		text = string(longer)
-	}
-	return text
-}
-
-// decodeFields reads the output of encodeFields. It returns nil if that cannot be read: an old entry is not
-// worth an error.
-func decodeFields(text string) (fields map[string]string) {
-	if text == "" || json.Unmarshal([]byte(text), &fields) != nil {
-		return nil
-	}
-	return fields
 }

@@ -17,7 +17,7 @@ import (
 // columns are the columns of the table except its id.
 var columns = []string{
 	"at", "request_id", "key_id", "user_id", "from_console", "method", "route", "record_id", "tool",
-	"status", "code", "took_us", "statements", "query", "fields", "ignored", "refused", "body", "dry_run",
+	"status", "code", "took_us", "statements", "fields", "refused",
 }
 
 // stamp is the layout of a time in the table.
@@ -29,7 +29,7 @@ func (l *Log) store(ctx context.Context, entries []Entry) error {
 	for i := range entries {
 		e := &entries[i]
 		stmt = stmt.Values(e.At.UTC().Format(stamp), cut(e.RequestID, requestIDSize), e.KeyID, e.UserID, e.FromConsole, cut(e.Method, methodSize), cut(e.Route, routeSize), e.RecordID, cut(e.Tool, toolSize),
-			e.Status, cut(e.Code, codeSize), min(max(e.Took.Microseconds(), 0), math.MaxUint32), e.Statements, cut(e.Query, querySize), encodeFields(e.Fields), cut(strings.Join(e.Ignored, ", "), ignoredSize), e.Refused, cut(e.Body, bodySize), e.DryRun)
+			e.Status, cut(e.Code, codeSize), min(max(e.Took.Microseconds(), 0), math.MaxUint32), e.Statements, cut(strings.Join(e.Fields, ", "), fieldsSize), e.Refused)
 	}
 	_, err := l.db.Change(ctx, "write requests", stmt)
 	return err
@@ -79,8 +79,7 @@ type Filter struct {
 	// those that changed it.
 	Resource string
 	RecordID int64
-	Before   int64     // the id of an entry; 0 for the newest entries
-	Since    time.Time // zero for the whole log
+	Before   int64 // the id of an entry; 0 for the newest entries
 }
 
 // maxChanging limits how many requests are found by their changes of one record.
@@ -95,9 +94,6 @@ func List(ctx context.Context, db *wpdb.DB, f Filter, limit uint64) ([]Entry, er
 	which := sq.And{}
 	if f.Before > 0 {
 		which = append(which, sq.Lt{"id": f.Before})
-	}
-	if !f.Since.IsZero() {
-		which = append(which, sq.GtOrEq{"at": f.Since.UTC().Format(stamp)})
 	}
 	if f.KeyID > 0 {
 		which = append(which, sq.Eq{"key_id": f.KeyID})
@@ -146,9 +142,36 @@ func changing(ctx context.Context, db *wpdb.DB, resource string, id int64) ([]st
 	return slices.Compact(ids), err
 }
 
-// Find returns the entry with an id.
-func Find(ctx context.Context, db *wpdb.DB, id int64) (e Entry, found bool, err error) {
-	return wpdb.One(ctx, db, "read request", selectEntries(db).Where(sq.Eq{"id": id}), scanEntry)
+// Hour counts the requests of an hour.
+type Hour struct{ Done, Refused, Failed int }
+
+// maxHours is more than the log has.
+const maxHours = 200
+
+// Hours counts the requests of each hour since a full one, by its beginning, as far as the log has them.
+func Hours(ctx context.Context, db *wpdb.DB, since time.Time) (map[time.Time]Hour, error) {
+	const some = "SUM(CASE WHEN status %s THEN GREATEST(refused, 1) ELSE 0 END)"
+	stmt := sq.Select("LEFT(at, 13)", fmt.Sprintf(some, "< 400"), fmt.Sprintf(some, "BETWEEN 400 AND 499"), fmt.Sprintf(some, ">= 500")).
+		From(db.Name(wpdb.Requests)).Where(sq.GtOrEq{"at": since.UTC().Format(stamp)}).GroupBy("LEFT(at, 13)").Limit(maxHours)
+	return wpdb.MapBy(ctx, db, "count requests of hours", stmt, func(row wpdb.Scanner) (at time.Time, hour Hour, err error) {
+		var text string
+		if err = row.Scan(&text, &hour.Done, &hour.Refused, &hour.Failed); err == nil {
+			at, err = time.Parse("2006-01-02 15", text)
+		}
+		return at, hour, err
+	})
+}
+
+// maxKeys is more than the log has.
+const maxKeys = 100_000
+
+// Counts returns how many requests each key sent since a time, by its id, as far as the log has them.
+func Counts(ctx context.Context, db *wpdb.DB, since time.Time) (map[int64]int64, error) {
+	stmt := sq.Select("key_id", "COUNT(*)").From(db.Name(wpdb.Requests)).
+		Where(sq.GtOrEq{"at": since.UTC().Format(stamp)}).Where(sq.Gt{"key_id": 0}).GroupBy("key_id").Limit(maxKeys)
+	return wpdb.MapBy(ctx, db, "count requests of keys", stmt, func(row wpdb.Scanner) (id, requests int64, err error) {
+		return id, requests, row.Scan(&id, &requests)
+	})
 }
 
 // Routes returns the routes of the entries with their methods, as Filter.Route takes them, in alphabetical
@@ -168,16 +191,16 @@ func selectEntries(db *wpdb.DB) sq.SelectBuilder {
 }
 
 func scanEntry(row wpdb.Scanner) (e Entry, err error) {
-	var at, fields, ignored string
+	var at, fields string
 	var took int64
 	err = row.Scan(&e.ID, &at, &e.RequestID, &e.KeyID, &e.UserID, &e.FromConsole, &e.Method, &e.Route, &e.RecordID, &e.Tool,
-		&e.Status, &e.Code, &took, &e.Statements, &e.Query, &fields, &ignored, &e.Refused, wpdb.OrZero(&e.Body), &e.DryRun)
+		&e.Status, &e.Code, &took, &e.Statements, &fields, &e.Refused)
 	if err != nil {
 		return e, err
 	}
-	e.Took, e.Fields = time.Duration(took)*time.Microsecond, decodeFields(fields)
-	if ignored != "" {
-		e.Ignored = strings.Split(ignored, ", ")
+	e.Took = time.Duration(took) * time.Microsecond
+	if fields != "" {
+		e.Fields = strings.Split(fields, ", ")
 	}
 	if e.At, err = time.Parse(time.DateTime, at); err != nil {
 		return e, fmt.Errorf("time of request %d: %w", e.ID, err)

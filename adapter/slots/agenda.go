@@ -73,9 +73,8 @@ func LoadAgenda(ctx context.Context, s *session.Session, days int) (Agenda, erro
 // are more than the limit. Those of yesterday that go on after midnight are of today, too. Uses the index on start_date.
 func NextBookings(ctx context.Context, s *session.Session, days int, limit int64) (list []records.Booking, more bool, err error) {
 	today := availability.MomentOf(s.LocalNow()).Day
-	q := TimetableQuery{From: today, To: today + availability.Day(days-1)}
 	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).
-		Where(q.inDays()).Where(sq.NotEq{"status": records.StatusCancelled}).
+		Where(takesPlace(today, today+availability.Day(days-1))).Where(sq.NotEq{"status": records.StatusCancelled}).
 		OrderBy("start_date", "start_time", "id").Limit(uint64(limit) + 1)
 	ids, more, err := wpdb.First(ctx, s.DB, "find the next bookings", stmt, limit, wpdb.Value[int64])
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/bookings"
-	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/idempotency"
@@ -23,7 +22,7 @@ import (
 )
 
 // Sweeper deletes rows of our own tables that are no longer needed: stored responses to requests with an
-// Idempotency-Key, holds, mails, the log of webhooks, figures, requests, and records of what keys created that no
+// Idempotency-Key, holds, mails, the log of webhooks, requests, and records of what keys created that no
 // longer exists. They may contain personal data, so their deletion must not depend on the next request or
 // mail. Any number of processes may sweep one database.
 type Sweeper struct {
@@ -68,7 +67,6 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	}
 	old = append(old, webhooks.Old(s.db, s.now())...)
 	old = append(old, webhooks.OldRows{Table: wpdb.Holds, Which: bookings.ExpiredHolds(s.db, s.now())},
-		webhooks.OldRows{Table: wpdb.Figures, Which: daystats.Old(s.db, s.now())}, webhooks.OldRows{Table: wpdb.Figures, Which: daystats.Excess(s.db)},
 		webhooks.OldRows{Table: wpdb.Requests, Which: requestlog.Old(s.db, s.now())})
 	return s.deleteAll(ctx, old)
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/webhooks"
 	pagetexts "github.com/bookside/bookside/handlers/console/page"
@@ -244,33 +243,23 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 		add(string(kind))
 	}
 	add(string(keys.Active), string(keys.Revoked), string(keys.Expired), string(keys.Busy), string(keys.Names), string(keys.Full), string(webhooks.Enabled), string(webhooks.Disabled))
-	add(slices.Concat(events.States, outbox.States, webhooks.DeliveryStates)...)
+	add(slices.Concat(events.States, webhooks.DeliveryStates)...)
 	for _, resource := range journal.Resources {
 		add(string(resource))
 	}
-	for _, resource := range []domain.Resource{domain.BookingResource, domain.CustomerResource, domain.AgentResource, domain.ServiceResource, domain.LocationResource, domain.TimeOffResource} {
+	for _, resource := range []domain.Resource{domain.BookingResource, domain.CustomerResource, domain.AgentResource, domain.ServiceResource, domain.LocationResource} {
 		add(domain.Capitalize(string(resource)) + " not found.")
 	}
 	add(string(journal.Created), string(journal.Updated), string(journal.Deleted), string(domain.AgentResource), string(domain.LocationResource))
-	for _, status := range []string{
-		records.StatusPending, records.StatusApproved, records.StatusCancelled, records.StatusCompleted, "no_show", "payment_pending", "open", records.PaymentSucceeded, records.PaymentProcessing, "failed",
-		records.KindCapture, records.KindRefund, records.KindAuthorization, records.KindVoid,
-		records.OrderNotPaid, records.OrderPartiallyPaid, records.OrderFullyPaid, records.OrderProcessing, records.OrderRefunded, records.OrderPartiallyRefunded,
-	} {
+	for _, status := range []string{records.StatusPending, records.StatusApproved, records.StatusCancelled, records.StatusCompleted, "no_show", "payment_pending"} {
 		add(strings.ReplaceAll(status, "_", " "))
 	}
 	add(diagnose.Active, "cannot be served", "warning")
-	for _, name := range []string{records.MoveReason, records.RescheduleReason} {
-		add(domain.Capitalize(strings.ReplaceAll(name, "_", " ")))
-	}
 	for file, patterns := range map[string][]string{
 		"adapter/availability/reason.go":    {`:\s+"([A-Z][^"]+\.)",`},
 		"adapter/slots/bookable_service.go": {`Missing\w+:\s+"([A-Z][^"]+\.)",`},
 		"adapter/slots/availability.go":     {`Invalid(?:Field)?\("\w+", "([A-Z][^"]+)"\)`},
 		"adapter/domain/errors.go":          {`Message: "([A-Z][^"]+)", Fields:`, `CodeSlotUnavailable, Message: "([^"]+)"`},
-		"adapter/timeoff/write.go":          {`(?:Reject|Invalid|Warn)\((?:"\w+", )?(?:fmt\.Sprintf\()?"([A-Z][^"]+)"[,)]`},
-		"adapter/bookings/update_plan.go":   {`(?:Reject|Invalid)\((?:"\w+", )?(?:fmt\.Sprintf\()?"([A-Z][^"]+)"[,)]`},
-		"adapter/bookings/reasons.go":       {`Warn\("([A-Z][^"]+)"\)`},
 		"adapter/webhooks/hook.go":          {newErrors},
 		"adapter/webhooks/events.go":        {newErrors},
 		"adapter/keys/attributes.go":        {newErrors},
@@ -293,7 +282,7 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 			}
 			for _, text := range found {
 				switch {
-				case pattern == newErrors, file == "compat/values.go", strings.Contains(text[0], "Message:"), strings.Contains(text[0], `Reject(`), strings.Contains(text[0], "Invalid"), strings.Contains(text[0], "Warn("):
+				case pattern == newErrors, file == "compat/values.go", strings.Contains(text[0], "Message:"), strings.Contains(text[0], "Invalid"):
 					add(pagetexts.Sentence(asSentence.Replace(domain.Capitalize(text[1]))))
 				case readable(text[1]):
 					add(text[1])

@@ -16,7 +16,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
@@ -145,9 +144,8 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.arrives("Error: Log in")
 	k.press(s.token() + kb.Enter)
 	k.arrives("Overview")
-	useShortcuts(k)
 	k.activate("Keys")
-	k.arrives("API keys")
+	k.arrives("Keys and calendars")
 	k.activate("New key")
 
 	k.arrives("New key")
@@ -190,16 +188,16 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	header := http.Header{"X-Api-Key": {secret}}
 	s.get("/v1/bookings", header).want(http.StatusOK)
 	s.get("/v1/services", header).want(http.StatusForbidden)
-	k.activate("I have copied it: back to all keys")
+	k.activate("I have copied it: back to the list")
 
-	k.arrives("API keys")
+	k.arrives("Keys and calendars")
 	k.activate("Change Kasse <1>")
 	k.arrives("Change key 2")
 	k.press(kb.End + " b")
 	k.reach("read services")
 	k.press(" ")
 	k.activate("Change the key")
-	k.arrives("API keys")
+	k.arrives("Keys and calendars")
 	if got := k.eval(focusName); got != "Key 2 was changed. The change is in effect." {
 		t.Errorf("the focus is on %q", got)
 	}
@@ -208,105 +206,23 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.activate("Revoke Kasse <1> b")
 	k.arrives("Revoke key 2?")
 	k.activate("Keep it")
-	k.arrives("API keys")
+	k.arrives("Keys and calendars")
 	s.get("/v1/services", header).want(http.StatusOK)
 	k.activate("Revoke Kasse <1> b")
 	k.arrives("Revoke key 2?")
 	k.activate("Revoke the key")
-	k.arrives("API keys")
+	k.arrives("Keys and calendars")
 	s.get("/v1/services", header).want(http.StatusUnauthorized)
-	k.activate("Revoked and expired keys (1)")
+	k.activate("Revoked and expired (1)")
 	k.until("document.querySelector('details').open && document.querySelector('details').innerText.includes('Kasse <1> b')")
 	k.dark()
-	k.arrives("API keys")
+	k.arrives("Keys and calendars")
 	k.activate("New key")
 	k.arrives("New key")
-	manageCalendars(k, s)
-	cancelBooking(k)
 	k.activate("Log out")
 	k.arrives("Log in")
 	if faults := traffic.Faults(s.admin.URL); len(faults) > 0 {
 		t.Errorf("the browser complains:\n%s", strings.Join(faults, "\n"))
-	}
-}
-
-// useShortcuts goes around by keys alone.
-func useShortcuts(k *keyboard) {
-	k.t.Helper()
-	k.press("gr")
-	k.arrives("Requests")
-	k.press("?")
-	k.until("document.querySelector('dialog[open]').innerText.includes('Bookings')")
-	browser.Accessible(k.page, k.t, "shortcuts")
-	k.press("gb" + kb.Escape)
-	k.until("!document.querySelector('dialog')")
-	k.press("/g b" + kb.Enter) // letters, once the search has the focus
-	k.arrives("Search")
-	k.until("document.getElementById('main').innerText.includes('g b')")
-	k.press("go")
-	k.arrives("Overview")
-}
-
-// manageCalendars creates and revokes a calendar.
-func manageCalendars(k *keyboard, s *consoleServer) {
-	k.t.Helper()
-	k.activate("Calendars")
-	k.arrives("Calendars")
-	k.activate("New calendar")
-	k.arrives("New calendar")
-	k.press("x")
-	k.activate("Make the calendar")
-	k.arrives("Error: New calendar")
-	k.until("document.activeElement.getAttribute('role') === 'alert'")
-	k.reach("Search this list")
-	k.press("CANAL" + kb.Enter) // which does not send the form
-	if got := k.eval(`[...document.querySelectorAll("#subject label")].filter(option => option.checkVisibility()).map(option => option.innerText.trim()).join()`); got != "location 2 Studio by the Canal" {
-		k.t.Errorf("%q finds %q", k.eval("document.activeElement.value"), got)
-	}
-	k.press(strings.Repeat(kb.Backspace, 5))
-	k.reach("agent 1 Miriam Albers")
-	k.press(" ")
-	k.reach("when somebody is booked")
-	k.press(kb.ArrowDown)
-	k.reach("Name")
-	k.press("lobby")
-	k.activate("Make the calendar")
-	k.arrives("Calendar 3 was made")
-	path := k.eval("document.activeElement.value")
-	s.get(path, nil).want(http.StatusOK)
-	k.activate("Copy")
-	k.until("document.getElementById('copied').textContent === 'Copied.'")
-	k.activate("I have copied it: back to all calendars")
-	k.arrives("Calendars")
-	k.activate("Revoke lobby")
-	k.arrives("Revoke calendar 3?")
-	k.activate("Cancel")
-	k.arrives("Calendars")
-	s.get(path, nil).want(http.StatusOK)
-	k.activate("Revoke lobby")
-	k.arrives("Revoke calendar 3?")
-	k.activate("Revoke")
-	k.arrives("Calendars")
-	s.get(path, nil).want(http.StatusUnauthorized)
-}
-
-// cancelBooking finds a booking and cancels it.
-func cancelBooking(k *keyboard) {
-	k.t.Helper()
-	k.activate("Bookings")
-	k.arrives("Saturday, 21 November 2026")
-	k.activate("List")
-	k.arrives("Bookings")
-	k.activate(k.eval("document.querySelector('a.name').textContent"))
-	k.arrives("Booking ")
-	k.activate("Cancel the booking")
-	k.arrives("Cancel the booking")
-	k.activate("See what would change")
-	k.until("document.activeElement.textContent.startsWith('What would change')")
-	k.activate("Cancel the booking")
-	k.arrives("Booking ")
-	if got := k.eval(focusName); got != "The booking was cancelled." {
-		k.t.Errorf("the focus is on %q", got)
 	}
 }
 
@@ -330,24 +246,23 @@ func TestEveryPageLooks(t *testing.T) {
 	k.arrives("Overview")
 	reader := server.login()
 	titles := map[string]string{
-		"": "Overview", "/keys": "API keys", "/keys/new": "New key", "/keys/2": "Change key 2", "/keys/2/roll": "Roll key 2", "/keys/2/revoke": "Revoke key 2?", "/keys/77": "There is no such key",
-		"/calendars": "Calendars", "/calendars/new": "New calendar", "/calendars/4/revoke": "Revoke calendar 4?", "/calendars/77/revoke": "There is no such calendar",
-		"/webhooks": "Webhooks", "/webhooks/new": "New webhook", "/webhooks/1": "Webhook shop", "/webhooks/1/deliveries/1": "Webhook shop: booking.created", "/webhooks/1/edit": "Change webhook 1", "/webhooks/1/delete": "Delete webhook 1?", "/requests": "Requests", "/requests?record=x": "Error: Requests", "/requests/2": "PUT /bookings/7001", "/requests/77": "There is no such request", "/journal": "Journal",
-		"/bookings": "Saturday, 21 November 2026", "/bookings?day=2026-12-06": "Sunday, 6 December 2026", "/bookings?day=2026-12-01&by=location": "Tuesday, 1 December 2026", "/bookings?day=2026-12-06&view=week": "Week of Monday, 30 November 2026",
-		"/bookings/list": "Bookings", "/bookings/free-times?day=2026-11-24&agent=1": "Why is this time not free?", "/bookings/7001": "Booking 7001", "/bookings/7001/cancel": "Cancel the booking: Booking 7001", "/bookings/7001/reschedule": "Reschedule: Booking 7001", "/bookings/time-off": "Time off", "/bookings/time-off/new": "New time off", "/bookings/77777": "There is no such booking", "/search?q=a": "Search",
+		"": "Overview", "/day?day=2026-12-06": "Sunday, 6 December 2026", "/free-times?day=2026-11-24&agent=1": "Why is this time not free?",
+		"/requests": "Requests", "/requests?record=x": "Error: Requests", "/changes": "Changes", "/none": "There is no such page",
+		"/keys": "Keys and calendars", "/keys/new": "New key", "/keys/new-calendar": "New calendar", "/keys/2": "Change key 2", "/keys/2/roll": "Roll key 2", "/keys/2/revoke": "Revoke key 2?", "/keys/77": "There is no such key",
+		"/webhooks": "Webhooks", "/webhooks/new": "New webhook", "/webhooks/1": "Webhook shop", "/webhooks/1/edit": "Change webhook 1", "/webhooks/1/delete": "Delete webhook 1?",
 	}
 	phone := chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch)
 	for on, looks := range map[string]struct {
 		screen chromedp.Action[chromedp.Void]
 		scheme string
-	}{"dark desk": {chromedp.EmulateViewport(1280, 900), "dark"}, "light phone": {phone, "light"}} {
+	}{"dark desk": {chromedp.EmulateViewport(1440, 900), "dark"}, "light laptop": {chromedp.EmulateViewport(1024, 768), "light"}, "light phone": {phone, "light"}} {
 		k.label = "page " + on
 		k.scheme(looks.scheme)
 		if err := chromedp.Do(window, looks.screen); err != nil {
 			t.Fatal(err)
 		}
 		shown := slices.Sorted(maps.Keys(titles))
-		if on == "light phone" {
+		if on != "dark desk" {
 			shown = fixtures.Sample(shown, 4)
 		}
 		for _, path := range shown {
@@ -366,20 +281,26 @@ func TestEveryPageLooks(t *testing.T) {
 					t.Errorf("%s %s: %s: %s", on, title, flaw, found)
 				}
 			}
+			if lines := k.eval("new Set([...document.querySelectorAll('.pages a')].map(a => a.offsetTop)).size"); on != "light phone" && lines != "1" {
+				t.Errorf("%s %s: the navigation has %s lines", on, title, lines)
+			}
 		}
 	}
 	// The widest table, where it has just become one; German words are longer.
 	k.scheme("light")
-	for language, title := range map[string]string{"en": "API keys", "de": "API-Schlüssel"} {
+	for language, title := range map[string]string{"en": "Keys and calendars", "de": "Schlüssel und Kalender"} {
 		k.label = "page narrow " + language
 		if _, err := chromedp.Call(window, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}}); err != nil {
 			t.Fatal(err)
 		}
-		for _, width := range []int64{1160, 1280, 1440} {
+		for _, width := range []int64{1024, 1160, 1280} {
 			if err := chromedp.Do(window, chromedp.EmulateViewport(width, 900), chromedp.Navigate(server.admin.URL+"/console/keys")); err != nil {
 				t.Fatal(err)
 			}
 			k.arrives(title)
+			if lines := k.eval("new Set([...document.querySelectorAll('.pages a')].map(a => a.offsetTop)).size"); lines != "1" {
+				t.Errorf("%s, %d: the navigation has %s lines", language, width, lines)
+			}
 		}
 	}
 	for _, fault := range traffic.Faults(server.admin.URL) {
@@ -397,31 +318,13 @@ const brokenNetworks = `[...document.querySelectorAll(".network")].flatMap(netwo
 }).map(part => part.textContent).join(", ")`
 
 // emptyCards is an expression for the labels in cards that have no value beside them.
-const emptyCards = `[...document.querySelectorAll(".keys td[data-label]")].filter(cell =>
+const emptyCards = `[...document.querySelectorAll(".list td[data-label]")].filter(cell =>
 	cell.offsetHeight > 0 && cell.innerText.trim() === "" && getComputedStyle(cell, "::before").content !== "none"
 ).map(cell => cell.dataset.label).join(", ")`
 
-// busy fills every page: a day of requests, keys and a calendar with long names, webhooks, mails, changes and
-// overlaps.
+// busy fills every page: requests, keys and a calendar with long names, webhooks, events, changes and overlaps.
 func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 	t.Helper()
-	for slot := range 95 {
-		s.clock = now.Add(time.Duration(slot-95) * 15 * time.Minute)
-		hour := s.clock.Hour()
-		for i := range 4 + 20*max(0, 8-max(hour-13, 13-hour)) {
-			outcome := daystats.Succeeded
-			switch {
-			case i%13 == 5:
-				outcome = daystats.Rejected
-			case i%29 == 7:
-				outcome = daystats.Limited
-			case i%61 == 9:
-				outcome = daystats.Failed
-			}
-			s.figures.Add(daystats.Request{Outcome: outcome, Took: time.Duration(3+i%17*i%23) * time.Millisecond, KeyID: int64(1 + i%2)})
-		}
-	}
-	s.clock = now
 	ended, ends := now.AddDate(0, 0, -1), now.AddDate(1, 0, 0)
 	for _, n := range []keys.NewKey{
 		{Name: "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft", Kind: keys.Live, Permissions: []string{"read", "write_bookings"}, CreatedBy: "ada, command line", ExpiresAt: &ends,
@@ -446,11 +349,12 @@ func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 			(2, 'bookings', 8, 'updated', '2026-11-20 10:00:00', 'site', 3, 'pending', 'approved', 1, 2, 1),
 			(3, 'customers', 5, 'updated', '2026-11-20 10:00:00', 'found', NULL, NULL, NULL, NULL, NULL, NULL)`,
 		"UPDATE wp_bookside_changes SET request_id = 'a-request-with-a-rather-long-id-of-its-own-0123456789abcdef' WHERE number = 1",
-		`INSERT INTO wp_bookside_requests (id, at, request_id, key_id, user_id, method, route, record_id, tool, status, code, took_us, statements, query, fields, ignored, refused) VALUES
-			(1, '2026-11-20 10:00:00.125', 'a-request-with-a-rather-long-id-of-its-own-0123456789abcdef', 2, 0, 'GET', '/bookings', 0, '', 400, 'invalid_parameters', 4125, 2, 'page=x&search=***', '{"page":"Must be an integer"}', 'whom', 0),
-			(2, '2026-11-20 10:00:00.250', 'a-request-with-a-rather-long-id-of-its-own-0123456789abcdef', 1, 0, 'PUT', '/bookings/:id', 7001, '', 200, '', 14125, 12, '', '', '', 0),
-			(3, '2026-11-20 10:00:00.500', 'x', 0, 0, 'GET', 'none', 0, '', 404, 'rest_no_route', 125, 0, '', '', '', 7100),
-			(4, '2026-11-20 10:00:00.750', 'y', 1, 0, 'POST', '/mcp', 0, 'find_free_times', 503, 'service_unavailable', 2000000, 0, '', '', '', 0)`)
+		`INSERT INTO wp_bookside_requests (id, at, request_id, key_id, user_id, method, route, record_id, tool, status, code, took_us, statements, fields, refused) VALUES
+			(1, '2026-11-20 10:00:00.125', 'a-request-with-a-rather-long-id-of-its-own-0123456789abcdef', 2, 0, 'GET', '/bookings', 0, '', 400, 'invalid_parameters', 4125, 2, 'page, per_page', 0),
+			(2, '2026-11-20 10:00:00.250', 'a-request-with-a-rather-long-id-of-its-own-0123456789abcdef', 1, 0, 'PUT', '/bookings/:id', 7001, '', 200, '', 14125, 12, '', 0),
+			(3, '2026-11-20 20:00:00.500', 'x', 0, 0, 'GET', 'none', 0, '', 404, 'rest_no_route', 125, 0, '', 7100),
+			(4, '2026-11-20 21:00:00.750', 'y', 1, 0, 'POST', '/mcp', 0, 'find_free_times', 503, 'service_unavailable', 2000000, 0, '', 0)`,
+		"INSERT INTO wp_bookside_events (id, event, record_id, status, tries, failure, due_at, created_at, finished_at) VALUES (1, 'booking_created', 12, 'failed', 1, 'WordPress answered 500 and said nothing else', '2026-11-20', '2026-11-20', '2026-11-20')")
 }
 
 // permit sets a permission of the page.

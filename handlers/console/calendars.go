@@ -3,113 +3,69 @@ package console
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/terms"
-	"github.com/bookside/bookside/wpdb"
 )
-
-const calendarsPath = Path + "/calendars"
-
-func (c *Console) addCalendars(mux *http.ServeMux) {
-	mux.Handle("GET "+calendarsPath, c.withSession(c.listCalendars))
-	mux.Handle("GET "+calendarsPath+"/new", c.withSession(c.showNewCalendar))
-	mux.Handle("POST "+calendarsPath+"/new", c.withForm(c.redisplayNewCalendar, c.createCalendar))
-	mux.Handle("GET "+calendarsPath+"/{id}/revoke", c.withSession(func(v *visit) error { return c.showRevokeCalendar(v, http.StatusOK, "") }))
-	mux.Handle("POST "+calendarsPath+"/{id}/revoke", c.withForm(c.showRevokeCalendar, c.revokeCalendar))
-}
-
-// listCalendars shows all calendars: those in use first, the newest first.
-func (c *Console) listCalendars(v *visit) error {
-	all, err := v.Keys.Calendars(v.ctx())
-	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no calendars
-		return err
-	}
-	slices.Reverse(all)
-	rows := make([]keyRow, len(all))
-	labels := c.labels(v, len(all) > 0)
-	for i, key := range all {
-		rows[i] = c.row(v, key)
-		rows[i].Labels = labels
-	}
-	slices.SortStableFunc(rows, func(a, b keyRow) int { return cmp.Compare(ended(a), ended(b)) })
-	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Calendars")}, calendarsView(rows))
-	return nil
-}
-
-// ended returns 1 for a key that is no longer in use.
-func ended(r keyRow) int {
-	if r.Status == keys.Active {
-		return 0
-	}
-	return 1
-}
-
-// withCalendar calls serve with the calendar in the path, unless that is revoked.
-func (c *Console) withCalendar(v *visit, serve func(keys.Key) error) error {
-	all, err := v.Keys.Calendars(v.ctx())
-	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
-		return err
-	}
-	for _, key := range all {
-		if strconv.FormatInt(key.ID, 10) == v.r.PathValue("id") && !key.Revoked {
-			return serve(key)
-		}
-	}
-	c.showMessage(v, http.StatusNotFound, "There is no such calendar", "Look for it in the list of calendars.")
-	return nil
-}
-
-func (c *Console) showRevokeCalendar(v *visit, status int, problem page.Text) error {
-	return c.withCalendar(v, func(key keys.Key) error {
-		c.show(v, status, page.Layout{Title: page.Textf("Revoke calendar %d?", key.ID), Invalid: problem != ""}, revokeCalendarView(key, csrfToken(v.session), problem))
-		return nil
-	})
-}
-
-func (c *Console) revokeCalendar(v *visit) error {
-	return c.withCalendar(v, func(key keys.Key) error {
-		if _, err := v.Keys.RevokeCalendar(v.ctx(), key.ID); err != nil {
-			problem, status := c.explain(v, err)
-			return c.showRevokeCalendar(v, status, problem)
-		}
-		c.log.InfoContext(v.ctx(), "console: calendar revoked", "key_id", key.ID)
-		return v.redirect(calendarsPath)
-	})
-}
 
 const newCalendarTitle page.Text = "New calendar"
 
-// calendarForm is the form of a new calendar as submitted.
-type calendarForm struct{ page.Form }
+// calendarSubjects are what a calendar may be of.
+var calendarSubjects = []domain.Resource{domain.AgentResource, domain.LocationResource}
 
 func (c *Console) showNewCalendar(v *visit) error {
-	return c.showCalendarForm(v, http.StatusOK, &calendarForm{page.NewForm(url.Values{"details": {string(keys.Busy)}})})
+	return c.showCalendarForm(v, http.StatusOK, page.NewForm(url.Values{"details": {string(keys.Busy)}}))
 }
 
 func (c *Console) redisplayNewCalendar(v *visit, status int, problem page.Text) error {
-	return c.showCalendarForm(v, status, &calendarForm{page.Submitted(v.r, problem)})
+	return c.showCalendarForm(v, status, page.Submitted(v.r, problem))
 }
 
-func (c *Console) showCalendarForm(v *visit, status int, f *calendarForm) error {
-	_, names, err := v.named()
+// subjects are the names of those whose calendar it may be.
+func (v *visit) subjects() (slots.Labels, error) {
+	site, err := v.site()
+	if err != nil {
+		return nil, err
+	}
+	return slots.LoadLabels(v.ctx(), site)
+}
+
+func (c *Console) showCalendarForm(v *visit, status int, f page.Form) error {
+	names, err := v.subjects()
 	if err != nil {
 		return err
 	}
-	c.show(v, status, page.Layout{Title: newCalendarTitle, Invalid: f.Invalid()}, f.view(csrfToken(v.session), names))
+	var choices []page.Choice
+	for _, resource := range calendarSubjects {
+		for _, choice := range names.Choices(resource) {
+			choices = append(choices, page.Choice{Value: fmt.Sprint(resource, " ", choice.ID), Text: page.Textf("%s %s", page.Text(resource), choice.String())})
+		}
+	}
+	c.show(v, status, page.Layout{Title: newCalendarTitle, Invalid: f.Invalid()}, g.Group{
+		f.Summary(),
+		page.PostForm(keysPath+"/new-calendar", h.AutoComplete("off"), g.Attr("novalidate"),
+			f.Guard(),
+			f.Radios("subject", "Bookings of", "", choices),
+			terms.Fields(&f, keys.CalendarTerms, names),
+			h.P(h.Class("actions"), h.Button(h.Class("main"), page.Text("Make the calendar")), page.Button(keysPath, page.Text("Cancel"))),
+		),
+	})
 	return nil
 }
 
 // setSubject sets whose calendar it is, and its name if the form has none.
-func (f *calendarForm) setSubject(n *keys.NewKey, names slots.Labels) {
+func setSubject(f *page.Form, n *keys.NewKey, names slots.Labels) {
 	resource, id, _ := strings.Cut(f.Value("subject"), " ")
 	of := domain.Resource(resource)
 	number, err := keys.ParseID(id)
@@ -123,27 +79,66 @@ func (f *calendarForm) setSubject(n *keys.NewKey, names slots.Labels) {
 }
 
 func (c *Console) createCalendar(v *visit) error {
-	_, names, err := v.named()
+	names, err := v.subjects()
 	if err != nil {
 		return err
 	}
-	f := &calendarForm{page.Submitted(v.r, "")}
+	f := page.Submitted(v.r, "")
 	n := keys.NewKey{Kind: keys.Calendar, CreatedBy: v.creator()}
-	terms.Read(c.terms(v), &f.Form, nil, keys.CalendarTerms, &n)
-	f.setSubject(&n, names)
+	terms.Read(c.terms(v), &f, nil, keys.CalendarTerms, &n)
+	setSubject(&f, &n, names)
 	if len(f.Errors) > 0 {
 		return c.showCalendarForm(v, http.StatusUnprocessableEntity, f)
 	}
 	secret, key, err := createOnce(v, f.Value("nonce"), n)
 	switch {
 	case errors.Is(err, errSubmitted):
-		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its calendar was made and its address shown then. If you did not copy it, revoke it and make another one.")
-		return nil
+		return c.showSubmitted(v, "Its calendar was made and its address shown then. If you did not copy it, revoke it and make another one.")
 	case err != nil:
 		problem, status := c.explain(v, err)
 		return c.redisplayNewCalendar(v, status, problem)
 	}
 	c.log.InfoContext(v.ctx(), "console: calendar created", "key_id", key.ID)
-	c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Calendar %d was made", key.ID)}, calendarAddressView(key, c.addresses(v), secret))
+	c.showCalendarAddress(v, key, secret)
 	return nil
+}
+
+// showCalendarAddress is the only page that ever shows the address of a calendar.
+func (c *Console) showCalendarAddress(v *visit, key keys.Key, secret string) {
+	public := c.publicAddress(v)
+	address := key.Address(cmp.Or(public, v.API), secret)
+	use := g.Node(g.Group{h.P(page.Text("Subscribe to it in a calendar program; a phone opens it from this code:")), h.P(page.QR(address, "The address as a QR code"))})
+	if public == "" {
+		use = h.P(page.Textf("It leads to this machine, because Bookside does not know the address of the API outside. Replace what is before %s, and subscribe to it in a calendar program.",
+			h.Code(g.Text(key.Address("", "")))))
+	}
+	c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Calendar %d was made", key.ID)}, g.Group{
+		h.P(page.Textf("This is the only time the address of %s is shown: Bookside stores only a hash of its secret.", h.Strong(g.Text(key.Name)))),
+		page.Secret("Address", address),
+		use,
+		h.P(page.Text("Anybody who has the address can read the calendar.")),
+		h.P(page.A(keysPath, page.Text("I have copied it: back to the list"))),
+	})
+}
+
+// publicAddress returns the address of the API below that of the site; "" if web servers do not forward its base path, or if
+// the address cannot be quoted in a shell command. It is only a convenience: a new key must be shown even without it.
+func (c *Console) publicAddress(v *visit) string {
+	if !v.Proxied {
+		return ""
+	}
+	site, err := v.site()
+	var home string
+	if err == nil {
+		home, err = slots.Home(v.ctx(), site)
+	}
+	if err != nil {
+		c.log.WarnContext(v.ctx(), "console: the address of the site cannot be read", "error", err)
+		return ""
+	}
+	u, err := url.Parse(home)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.ContainsAny(home, `'"\`) || v.basePath() != u.Path+"/wp-json/latepoint-api/v1" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + v.basePath()
 }

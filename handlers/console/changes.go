@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -12,7 +13,6 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
@@ -21,14 +21,26 @@ import (
 // shownChanges is the number of journal entries on a page.
 const shownChanges = 100
 
+// changesOf returns the address of the changes that a request made.
+func changesOf(request string) string {
+	return changesPath + "?" + url.Values{"request": {request}}.Encode()
+}
+
 func (c *Console) listChanges(v *visit) error {
-	resource := journal.Resource(v.r.URL.Query().Get("resource"))
+	query := v.r.URL.Query()
+	resource, request := journal.Resource(query.Get("resource")), query.Get("request")
 	var only []journal.Resource
 	if slices.Contains(journal.Resources, resource) {
 		only = []journal.Resource{resource}
 	}
-	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64) // otherwise the newest entries
-	entries, err := v.Platform.Journal.Latest(v.ctx(), only, before, shownChanges)
+	before, _ := strconv.ParseInt(query.Get("before"), 10, 64) // otherwise the newest entries
+	var entries []journal.Entry
+	var err error
+	if request != "" {
+		entries, err = v.Platform.Journal.OfRequest(v.ctx(), request, shownChanges)
+	} else {
+		entries, err = v.Platform.Journal.Latest(v.ctx(), only, before, shownChanges)
+	}
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there is no journal
 		return err
 	}
@@ -37,7 +49,29 @@ func (c *Console) listChanges(v *visit) error {
 		return err
 	}
 	labels := c.changeLabels(v, entries)
-	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Journal")}, changesView(only, entries, names, labels), facts.ChangesOf(entries, names))
+
+	filters := []page.Link{{Text: "all", Path: changesPath, Here: len(only) == 0 && request == ""}}
+	for _, r := range journal.Resources {
+		filters = append(filters, page.Link{Text: page.Text(r), Path: changesPath + "?resource=" + string(r), Here: slices.Contains(only, r) && request == ""})
+	}
+	list := h.P(page.Text("There are no such changes."))
+	if len(only) == 0 && request == "" {
+		list = h.P(page.Text("The journal is empty: it begins with the next change."))
+	}
+	if len(entries) > 0 {
+		list = page.Table([]page.Text{"What changed", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, names, labels) }))
+	}
+	c.show(v, http.StatusOK, page.Layout{Title: page.Text("Changes")}, g.Group{
+		page.ZoneHint(),
+		h.P(page.Text("All changes on the site, made by anybody.")),
+		page.Links("Records", filters),
+		g.If(request != "", h.P(page.Textf("What the request %s changed:", h.Code(g.Text(request))))),
+		list,
+		g.Iff(len(entries) == shownChanges && request == "", func() g.Node {
+			return h.P(page.A(changesPath+"?"+url.Values{"resource": {string(resource)}, "before": {number(entries[len(entries)-1].Number)}}.Encode(), page.Text("Older changes")))
+		}),
+		h.P(h.Class("hint"), page.Textf("Changes by others that were found by comparing have the time at which they were found. Those among the last 10,000 are shown; clients read all of them with %s.", h.Code(page.Code("GET /changes")))),
+	})
 	return nil
 }
 
@@ -60,36 +94,11 @@ func (c *Console) changeLabels(v *visit, entries []journal.Entry) slots.Labels {
 	return labels
 }
 
-func changesView(only []journal.Resource, entries []journal.Entry, names map[int64]string, labels slots.Labels) g.Node {
-	filters := []page.Link{{Text: "all", Path: journalPath, Here: len(only) == 0}}
-	for _, r := range journal.Resources {
-		filters = append(filters, page.Link{Text: page.Text(r), Path: journalPath + "?resource=" + string(r), Here: slices.Contains(only, r)})
-	}
-	list := h.P(page.Text("The journal has no such changes."))
-	if len(only) == 0 {
-		list = h.P(page.Text("The journal is empty: it begins with the next change."))
-	}
-	if len(entries) > 0 {
-		list = page.Table([]page.Text{"What changed", "Who", "Details", "Time"}, g.Map(entries, func(e journal.Entry) g.Node { return changeRow(e, names, labels) }))
-	}
-	return g.Group{
-		page.ZoneHint(),
-		h.P(page.Text("All changes on the site, made by anybody.")),
-		page.Links("Records", filters),
-		list,
-		h.P(h.Class("hint"), page.Textf("Changes by others that were found by comparing have the time at which they were found. The newest %d are shown, among the last 10,000; clients read all of them with %s.",
-			shownChanges, h.Code(page.Code("GET /changes")))),
-	}
-}
-
 func changeRow(e journal.Entry, names map[int64]string, labels slots.Labels) g.Node {
-	name := g.Node(words.Changed(e))
-	if e.Resource == journal.Bookings {
-		name = h.A(h.Href(bookingPath(e.ID)), name)
-	}
+	request := g.If(e.RequestID != "", g.Group{g.Text(", "), page.A(requestsOf("request", e.RequestID), page.Text("request"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of change %d", e.Number)}))})
 	return page.Row(
-		g.Group{h.Span(h.Class("name"), name), g.Text(" "), h.Span(h.Class("hint"), g.Text(strconv.FormatInt(e.Number, 10)))},
-		page.Cell("Who", originView(e, names), g.If(e.RequestID != "", g.Group{g.Text(", "), h.A(h.Href(requestsOf("request", e.RequestID)), page.Text("request"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of change %d", e.Number)}))})),
+		g.Group{h.Span(h.Class("name"), words.Changed(e)), g.Text(" "), h.Span(h.Class("hint"), g.Text(number(e.Number)))},
+		page.Cell("Who", originView(e, names), request),
 		page.Cell("Details", words.Change(e, labels)),
 		page.Cell("Time", page.Time(e.At)),
 	)

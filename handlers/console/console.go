@@ -2,25 +2,26 @@ package console
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/language"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/webhooks"
-	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/signature"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -32,19 +33,32 @@ const Path = "/console"
 
 // Paths of the pages.
 const (
-	keysPath     = Path + "/keys"
-	webhooksPath = Path + "/webhooks"
-	journalPath  = Path + "/journal"
-	loginPath    = Path + "/login"
-	logoutPath   = Path + "/logout"
+	dayPath       = Path + "/day"
+	freeTimesPath = Path + "/free-times"
+	requestsPath  = Path + "/requests"
+	keysPath      = Path + "/keys"
+	webhooksPath  = Path + "/webhooks"
+	changesPath   = Path + "/changes"
+	loginPath     = Path + "/login"
+	logoutPath    = Path + "/logout"
 )
 
-// Console serves Path and everything below it.
+// pages are the entries of the navigation.
+var pages = []page.Link{
+	{Text: "Overview", Path: Path},
+	{Text: "Day", Path: dayPath},
+	{Text: "Why not free", Path: freeTimesPath},
+	{Text: "Requests", Path: requestsPath},
+	{Text: "Keys", Path: keysPath},
+	{Text: "Webhooks", Path: webhooksPath},
+	{Text: "Changes", Path: changesPath},
+}
+
+// Console serves Path and everything below it, and WordPressPath.
 type Console struct {
 	now    domain.Clock
 	log    *slog.Logger
 	routes http.Handler
-	pages  http.Handler            // the same without protection against other sites
 	logins *ratelimit.LocalCounter // by ratelimit.AddressBucket
 	// crowded is held while a token is checked for a client with too many attempts.
 	crowded    chan struct{}
@@ -59,22 +73,18 @@ type Site struct {
 	Keys     *keys.Store
 	Tokens   *keys.AdminTokens
 	Limits   ratelimit.Options // those of keys without limits of their own
-	Figures  *daystats.Recorder
-	Requests *requestlog.Log // nil if this server keeps none
+	Requests *requestlog.Log   // nil if this server keeps none
 	Examine  func(context.Context) (diagnose.Report, error)
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool   // whether the API is behind a web server
 	Proxy    Proxy  // of the console
-	// Closed is set if the console answers WordPress, but not browsers.
-	Closed bool
 	// ReadOnly is set if administrators may only look.
 	ReadOnly bool
-	// Ask sends a request to the API for a WordPress user or an administrator, see handlers.AskFor.
+	// Ask sends a request to the API for an administrator, see handlers.AskFor.
 	Ask     func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
-	Record  webhooks.ReadRecord
 	Timeout time.Duration // bounds the time that a request may take in the database
 
-	overview *overview
+	examined *examined
 }
 
 // New returns a console that asks its visitors to wait until Open is called. german are the texts of the companion's
@@ -83,38 +93,68 @@ func New(now domain.Clock, log *slog.Logger, german language.Texts) *Console {
 	c := &Console{now: now, log: log, german: german, logins: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1), signatures: signature.NewChecker(now, log)}
 	mux := http.NewServeMux()
 	page.ServeFiles(mux, Path)
-	mux.Handle("GET "+Path, c.withSession(c.showOverview))
+	get := func(path string, serve func(*visit) error) { mux.Handle("GET "+path, c.withSession(serve)) }
+	post := func(path string, show redisplay, submit func(*visit) error) {
+		mux.Handle("POST "+path, c.withForm(show, submit))
+	}
 	mux.Handle("GET "+Path+"/{$}", http.RedirectHandler(Path, http.StatusSeeOther))
-	mux.Handle("GET "+Path+"/", c.withSession(c.noPage)) // also reached when the address of a form is opened again
+	get(Path, c.showOverview)
+	get(Path+"/", c.noPage) // also reached when the address of a form is opened again
 	mux.Handle("GET "+loginPath, c.withDatabase(c.showLogin))
 	mux.Handle("POST "+loginPath, c.withDatabase(c.login))
 	mux.Handle("POST "+logoutPath, c.withSentForm(redirectToOverview, c.logout))
-	c.addBookings(mux)
-	c.addKeys(mux)
-	c.addCalendars(mux)
-	c.addWebhooks(mux)
-	c.addExtensions(mux)
-	c.addRequests(mux)
-	mux.Handle("GET "+journalPath, c.withSession(c.listChanges))
-	mux.Handle("GET "+searchPath, c.withSession(c.search))
-	c.addWordPress(mux)
-	c.pages, c.routes = mux, http.NewCrossOriginProtection().Handler(mux)
+
+	get(dayPath, c.showDay)
+	get(freeTimesPath, c.showFreeTimes)
+	get(requestsPath, c.listRequests)
+	get(changesPath, c.listChanges)
+
+	get(keysPath, c.listKeys)
+	get(keysPath+"/new", c.showNewKey)
+	post(keysPath+"/new", c.redisplayNewKey, c.createKey)
+	get(keysPath+"/new-calendar", c.showNewCalendar)
+	post(keysPath+"/new-calendar", c.redisplayNewCalendar, c.createCalendar)
+	get(keysPath+"/{id}", c.showEditKey)
+	post(keysPath+"/{id}", c.redisplayEditKey, c.updateKey)
+	get(keysPath+"/{id}/roll", c.showRoll)
+	post(keysPath+"/{id}/roll", c.redisplayRoll, c.roll)
+	get(keysPath+"/{id}/revoke", c.showRevoke)
+	post(keysPath+"/{id}/revoke", c.redisplayRevoke, c.revoke)
+
+	get(webhooksPath, c.listWebhooks)
+	get(webhooksPath+"/new", c.showNewWebhook)
+	post(webhooksPath+"/new", c.redisplayNewWebhook, c.createWebhook)
+	get(webhooksPath+"/{id}", c.showWebhook)
+	get(webhooksPath+"/{id}/edit", c.showEditWebhook)
+	post(webhooksPath+"/{id}/edit", c.redisplayEditWebhook, c.updateWebhook)
+	get(webhooksPath+"/{id}/delete", c.showDeleteWebhook)
+	for action, act := range webhookActions {
+		post(webhooksPath+"/{id}/"+action, c.redisplayWebhook, func(v *visit) error { return c.changeWebhook(v, action, act) })
+	}
+	post(webhooksPath+"/events/{id}/again", c.redisplayWebhooks, c.tellAgain)
+	mux.Handle("POST "+WordPressPath+"/page", c.inWordPress(c.framedPage))
+	mux.Handle("POST "+WordPressPath+"/report", c.inWordPress(c.report))
+	c.routes = http.NewCrossOriginProtection().Handler(mux)
 	return c
 }
 
 // Open starts serving once the database is open.
 func (c *Console) Open(site Site) {
-	site.overview = c.newOverview(&site)
+	site.examined = newExamined(c.now, &site)
 	c.site.Store(&site)
 }
 
-// maxForm limits a form's body in bytes, with ample room.
-const maxForm = 64 << 10
+const (
+	maxForm = 64 << 10 // bytes of a form's body, with ample room
+
+	policy       = "default-src 'none'; script-src 'self'; style-src 'self'%s; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+	policyHeader = "Content-Security-Policy"
+)
 
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range map[string]string{
 		"Cache-Control":                "no-store",
-		"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+		policyHeader:                   strings.Replace(policy, "%s", "", 1),
 		"Cross-Origin-Opener-Policy":   "same-origin",
 		"Cross-Origin-Resource-Policy": "same-origin",
 		"Referrer-Policy":              "same-origin", // no-referrer would also remove the Origin of forms
@@ -133,24 +173,23 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.routes.ServeHTTP(w, r)
 }
 
-// visit is a request to the page while the database is open.
+// visit is a request to a page while the database is open.
 type visit struct {
 	*Site
 	w         http.ResponseWriter
 	r         *http.Request
-	session   string           // "" before the login
+	session   string           // "" before the login, and in WordPress
 	person    string           // who issued the login token, uses WordPress, or logged in at the proxy; "" if unknown
 	proxied   string           // whom the proxy names; "" for nobody
+	frame     *frame           // the page of wp-admin that shows this one; nil for a browser
 	opened    *session.Session // see site
 	openError error
-	// wordpress marks requests from the companion, for the pages of wp-admin.
-	wordpress  bool
-	userID     int64            // of the WordPress user who asks; 0 for none
-	signAnswer signature.Signer // nil for answers that are not signed
-	frame      *frame           // the page of wp-admin that shows this one; nil for a browser
 }
 
 func (v *visit) ctx() context.Context { return v.r.Context() }
+
+// known reports whether the visitor has logged in.
+func (v *visit) known() bool { return v.session != "" || v.frame != nil }
 
 // site opens the site, once in a visit.
 func (v *visit) site() (*session.Session, error) {
@@ -163,22 +202,19 @@ func (v *visit) site() (*session.Session, error) {
 // withDatabase serves requests once the database is open.
 func (c *Console) withDatabase(serve func(*visit) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Site: c.site.Load(), w: w, r: r, wordpress: strings.HasPrefix(r.URL.Path, WordPressPath)}
+		v := &visit{Site: c.site.Load(), w: w, r: r}
 		if v.Site == nil {
-			c.showStarting(v)
+			c.show(v, http.StatusServiceUnavailable, page.Layout{Title: page.Text("The database is not open yet"), RefreshAfter: retryAfter},
+				h.P(page.Text("The console needs the site's database, and Bookside is not connected to it yet. This page reloads by itself.")))
 			return
 		}
-		v.frame, _ = r.Context().Value(frameKey{}).(*frame)
+		if v.frame = frameOf(r); v.frame != nil {
+			v.person = v.frame.person()
+		}
 		if err := serve(v); err != nil {
 			c.fail(v, err)
 		}
 	})
-}
-
-func (c *Console) showStarting(v *visit) {
-	c.answer(v, http.StatusServiceUnavailable, page.Layout{Title: page.Text("The database is not open yet"), RefreshAfter: retryAfter},
-		messageView("", "", "The console needs the site's database, and Bookside is not connected to it yet. This page reloads by itself."),
-		facts.Message{Message: "The server of the API is not connected to the database yet. Try again in a moment."})
 }
 
 // fail responds to an error without revealing anything about the database.
@@ -205,14 +241,29 @@ func (c *Console) noPage(v *visit) error {
 	return nil
 }
 
-func (c *Console) notFound(v *visit) error {
-	c.showMessage(v, http.StatusNotFound, "There is no such key", "Look for it in the list of keys.")
-	return nil
+// pageAt returns the page to which a path belongs.
+func pageAt(path string) page.Link {
+	for _, p := range pages[1:] {
+		if path == p.Path || strings.HasPrefix(path, p.Path+"/") {
+			return p
+		}
+	}
+	return pages[0]
 }
 
-// showMessage sends a page that only has a text.
+// showMessage sends a page that only has a text and a link back.
 func (c *Console) showMessage(v *visit, status int, title, text page.Text) {
-	c.answer(v, status, page.Layout{Title: title}, messageView(v.session, v.r.URL.Path, text), facts.Message{Message: string(title + ". " + text)})
+	back := pageAt(v.r.URL.Path)
+	c.show(v, status, page.Layout{Title: title}, g.Group{
+		h.P(text),
+		g.If(v.known(), h.P(page.A(back.Path, page.Textf("Back to: %s", back.Text)))),
+	})
+}
+
+// showSubmitted answers a form that was submitted before. text says what became of what it made.
+func (c *Console) showSubmitted(v *visit, text page.Text) error {
+	c.showMessage(v, http.StatusConflict, "This form was already submitted", text)
+	return nil
 }
 
 // retryAfter is how long a client is asked to wait for the database, in seconds.
@@ -221,43 +272,51 @@ const (
 	retryAfterHeader = "Retry-After"
 )
 
-// answer sends a page to a browser, or its facts to WordPress.
-func (c *Console) answer(v *visit, status int, l page.Layout, content g.Node, facts any) {
-	if v.wordpress {
-		v.send(status, facts)
-		return
-	}
-	c.show(v, status, l, content)
-}
-
 // show sends a page.
 func (c *Console) show(v *visit, status int, l page.Layout, content g.Node) {
-	l.Files, l.Banner = Path, v.banner()
+	header := v.w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Vary", "Accept-Language")
+	if status == http.StatusServiceUnavailable {
+		header.Set(retryAfterHeader, strconv.Itoa(retryAfter))
+	}
+	if l.Style != "" {
+		sum := sha256.Sum256([]byte(l.Style))
+		header.Set(policyHeader, strings.Replace(policy, "%s", " 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", 1))
+	}
+	l.Files = Path
+	if v.known() {
+		l.Navigation = h.Nav(h.Class("pages"), page.Label("Pages"), g.Map(pages, func(p page.Link) g.Node {
+			p.Here = p == pageAt(v.r.URL.Path)
+			return p.View()
+		}))
+	}
+	if v.session != "" && v.proxied == "" {
+		l.Account = page.PostForm(logoutPath, h.Button(h.Class("quiet"), page.Text("Log out")))
+	}
+	reader := c.reader(v)
+	v.w.WriteHeader(status)
 	if v.frame != nil {
-		if err := c.showFramedPage(v, status, l, content); err != nil {
-			c.log.ErrorContext(v.ctx(), "console failed", "error", err)
-		}
+		_, _ = v.w.Write(encoded(framed{Title: l.Title.For(reader), Content: rendered(l.Part(content), reader)})) // a buffer takes everything
 		return
 	}
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.Header().Set("Vary", "Accept-Language")
-	if status == http.StatusServiceUnavailable {
-		v.w.Header().Set(retryAfterHeader, strconv.Itoa(retryAfter))
-	}
-	v.w.WriteHeader(status)
-	_ = l.Around(content).Render(page.For(v.w, c.reader(v))) // fails only if the client is gone
+	_ = l.Document(content).Render(page.For(v.w, reader)) // fails only if the client is gone
+}
+
+// redirect leads to a page, after a form.
+func redirect(v *visit, path string) error {
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	return nil
 }
 
 // redirectToOverview redirects to the first page and drops the form.
-func redirectToOverview(v *visit, _ int, _ page.Text) error {
-	return v.redirect(Path)
-}
+func redirectToOverview(v *visit, _ int, _ page.Text) error { return redirect(v, Path) }
 
-// redirect sends the browser to another page of the console.
-func (v *visit) redirect(path string) error {
-	if v.frame != nil {
-		return v.send(http.StatusOK, framed{Location: v.frame.address(path)})
+// basePath returns the base path of the API.
+func (s *Site) basePath() string {
+	address, err := url.Parse(s.API)
+	if err != nil {
+		return ""
 	}
-	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
-	return nil
+	return address.Path
 }

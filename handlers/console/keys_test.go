@@ -1,16 +1,9 @@
 package console_test
 
 import (
-	"context"
-	"crypto/rand"
+	"cmp"
 	"fmt"
-	"html"
-	"io"
-	"log/slog"
-	"maps"
 	"net/http"
-	"net/http/cookiejar"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -19,234 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/console"
-	"github.com/bookside/bookside/handlers/monitor"
-	"github.com/bookside/bookside/handlers/ratelimit"
-	"github.com/bookside/bookside/wpdb"
 )
-
-// consoleServer is the console on an admin address, with the API of the same site.
-type consoleServer struct {
-	*api
-	tokens *keys.AdminTokens
-	admin  *httptest.Server
-	pages  *fixtures.Buffer // log of the console
-}
-
-// serve serves the console for a database, also under the given host names.
-func serve(t testing.TB, database *fixtures.Database, hosts ...string) *consoleServer {
-	t.Helper()
-	return serveSite(t, database, func(*console.Site) {}, hosts...)
-}
-
-// serveSite serves the console for a changed site.
-func serveSite(t testing.TB, database *fixtures.Database, change func(*console.Site), hosts ...string) *consoleServer {
-	t.Helper()
-	k := &consoleServer{api: newAPI(t, database), pages: &fixtures.Buffer{}}
-	clock := func() time.Time { return k.clock }
-	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
-	log := slog.New(slog.NewJSONHandler(k.pages, nil))
-	examined := openDatabase(t, database)
-	page := console.New(clock, log, german())
-	site := console.Site{
-		Platform: session.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
-		Figures: k.figures, Requests: k.kept, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,
-		Examine: func(ctx context.Context) (diagnose.Report, error) {
-			return diagnose.Examine(ctx, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}, examined, clock)
-		},
-		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
-	}
-	site.Ask = func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
-		return handlers.AskFor(k.handler, user, r)
-	}
-	site.Record = handlers.WebhookOptions(site.Platform, k.keys, false).Record
-	change(&site)
-	page.Open(site)
-	admin := monitor.NewAdmin(log, hosts)
-	admin.Mount(console.Path, page)
-	admin.Handle(console.WordPressPath, page)
-	k.admin = httptest.NewServer(admin)
-	t.Cleanup(k.admin.Close)
-	return k
-}
-
-// token issues a login token.
-func (k *consoleServer) token() string {
-	k.t.Helper()
-	token, err := k.tokens.Issue(k.t.Context(), "ada")
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return token
-}
-
-// visitor is a browser that keeps cookies and does not follow redirects.
-type visitor struct {
-	*consoleServer
-	client http.Client
-}
-
-func (k *consoleServer) visitor() *visitor {
-	k.t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return &visitor{k, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-}
-
-// login returns a visitor after the login.
-func (k *consoleServer) login() *visitor {
-	k.t.Helper()
-	v := k.visitor()
-	v.post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
-	return v
-}
-
-// page is a response with its text, entities decoded.
-type page struct {
-	response
-	text string
-}
-
-func (v *visitor) open(path string) page {
-	v.t.Helper()
-	return v.ask(http.MethodGet, path, nil, nil)
-}
-
-// post submits a form.
-func (v *visitor) post(path string, form url.Values) page {
-	v.t.Helper()
-	return v.ask(http.MethodPost, path, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form)
-}
-
-func (v *visitor) ask(method, path string, header http.Header, form url.Values) page {
-	v.t.Helper()
-	request, err := http.NewRequestWithContext(v.t.Context(), method, v.admin.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	maps.Copy(request.Header, header)
-	request.Host = header.Get("Host")
-	r, err := v.client.Do(request)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	defer r.Body.Close()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return page{response{t: v.t, status: r.StatusCode, header: r.Header, body: body}, html.UnescapeString(string(body))}
-}
-
-// fill opens a page and submits its form with some values changed; nil removes a field.
-func (v *visitor) fill(path string, changed url.Values) page {
-	v.t.Helper()
-	opened := v.open(path)
-	opened.want(http.StatusOK)
-	return v.post(path, merge(opened.form(path), changed))
-}
-
-// merge changes values of a form. Ticking permissions implies the custom preset.
-func merge(form, changed url.Values) url.Values {
-	form = maps.Clone(form)
-	if changed["permissions"] != nil {
-		form.Set("preset", "custom")
-	}
-	maps.Copy(form, changed)
-	return form
-}
-
-var (
-	formTag     = regexp.MustCompile(`(?s)<form method="post" action="([^"]*)".*?</form>`)
-	inputTag    = regexp.MustCompile(`<input [^>]*>`)
-	textareaTag = regexp.MustCompile(`(?s)<textarea [^>]*name="([^"]*)"[^>]*>(.*?)</textarea>`)
-	selectTag   = regexp.MustCompile(`(?s)<select [^>]*name="([^"]*)"[^>]*>(.*?)</select>`)
-	chosenTag   = regexp.MustCompile(`<option value="([^"]*)" selected>`)
-)
-
-// attribute returns the value of an attribute of a tag.
-func attribute(tag, name string) string {
-	match := regexp.MustCompile(` ` + name + `="([^"]*)"`).FindStringSubmatch(tag)
-	if match == nil {
-		return ""
-	}
-	return html.UnescapeString(match[1])
-}
-
-// form returns what a browser would send for the page's form with an action.
-func (p page) form(action string) url.Values {
-	p.t.Helper()
-	for _, form := range formTag.FindAllStringSubmatch(string(p.body), -1) {
-		if form[1] != action {
-			continue
-		}
-		values := url.Values{}
-		for _, tag := range inputTag.FindAllString(form[0], -1) {
-			switch attribute(tag, "type") {
-			case "checkbox", "radio":
-				if !strings.Contains(tag, " checked") {
-					continue
-				}
-			case "search": // has no name
-				continue
-			}
-			values.Add(attribute(tag, "name"), attribute(tag, "value"))
-		}
-		for _, area := range textareaTag.FindAllStringSubmatch(form[0], -1) {
-			values.Add(area[1], html.UnescapeString(area[2]))
-		}
-		for _, list := range selectTag.FindAllStringSubmatch(form[0], -1) {
-			for _, chosen := range chosenTag.FindAllStringSubmatch(list[2], -1) {
-				values.Add(list[1], html.UnescapeString(chosen[1]))
-			}
-		}
-		return values
-	}
-	p.t.Fatalf("no form for %s: %s", action, p.body)
-	return nil
-}
-
-// says fails the test unless the page has this status and these texts.
-func (p page) says(status int, texts ...string) page {
-	p.t.Helper()
-	p.want(status)
-	for _, text := range texts {
-		if !strings.Contains(p.text, text) {
-			p.t.Errorf("no %q in: %s", text, p.text)
-		}
-	}
-	return p
-}
-
-func (p page) leadsTo(path string) {
-	p.t.Helper()
-	p.want(http.StatusSeeOther)
-	if got := p.header.Get("Location"); got != path {
-		p.t.Errorf("leads to %q, want %q", got, path)
-	}
-}
-
-var secretForm = regexp.MustCompile(`lp_(live|test)_[0-9A-Za-z]{38}`)
-
-// secret returns the key that the page shows.
-func (p page) secret() string {
-	p.t.Helper()
-	secret := secretForm.FindString(p.text)
-	if secret == "" {
-		p.t.Fatalf("no key in: %s", p.text)
-	}
-	return secret
-}
 
 // TestLifeOfAKey creates, changes and revokes a key, and checks that the API follows each time.
 func TestLifeOfAKey(t *testing.T) {
@@ -275,7 +47,7 @@ func TestLifeOfAKey(t *testing.T) {
 		"name": {"Kasse 1"}, "preset": {"custom"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7"},
 		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"}, "agents": {"-", "3", "4"}, "services": {"-", ""}, "locations": {"-", "1"}, "mask_personal": {"1"},
 	}
-	if diff := cmp.Diff(want, form); diff != "" {
+	if diff := gocmp.Diff(want, form); diff != "" {
 		t.Errorf("the form of the key: %s", diff)
 	}
 
@@ -293,7 +65,7 @@ func TestLifeOfAKey(t *testing.T) {
 		ID: 2, Name: "Kasse 2", Kind: keys.Test, Permissions: []string{"read"}, PerMinute: &five, Scope: domain.Scope{Services: []int64{4}, Locations: []int64{1}},
 		CreatedAt: domain.Timestamp(now.Format(time.DateTime)), CreatedBy: "ada, console", LastUsedAt: domain.Timestamp(now.Format(time.DateTime)),
 	}
-	if diff := cmp.Diff(key, stored); err != nil || diff != "" {
+	if diff := gocmp.Diff(key, stored); err != nil || diff != "" {
 		t.Error(diff, err)
 	}
 
@@ -320,7 +92,7 @@ func TestLifeOfAKey(t *testing.T) {
 	v.open("/console/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be undone")
 	k.get("/v1/customers", header).want(http.StatusOK)
 	v.fill("/console/keys/2/revoke", nil).leadsTo("/console/keys?done=revoked&id=2")
-	v.open("/console/keys?done=revoked&id=2").says(http.StatusOK, "Key 2 was revoked.", "Revoked and expired keys (1)")
+	v.open("/console/keys?done=revoked&id=2").says(http.StatusOK, "Key 2 was revoked.", "Revoked and expired (1)")
 	k.get("/v1/customers", header).want(http.StatusUnauthorized)
 	v.open("/console/keys/2").says(http.StatusConflict, "is revoked")
 	v.open("/console/keys/2/revoke").says(http.StatusConflict, "is revoked")
@@ -362,7 +134,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 		for _, name := range []string{"csrf", "nonce", "version"} {
 			form.Del(name)
 		}
-		if diff := cmp.Diff(want, form); diff != "" {
+		if diff := gocmp.Diff(want, form); diff != "" {
 			t.Errorf("%s: the input: %s", path, diff)
 		}
 	}
@@ -380,7 +152,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	}
 	check(v.fill("/console/keys/1", input), "/console/keys/1", accepted)
 	after, err := k.keys.List(t.Context())
-	if diff := cmp.Diff(before, after); err != nil || diff != "" {
+	if diff := gocmp.Diff(before, after); err != nil || diff != "" {
 		t.Error(diff, err)
 	}
 
@@ -404,12 +176,12 @@ func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 	k.clock = now.AddDate(0, 0, 7)
 	path := fmt.Sprintf("/console/keys/%d", key.ID)
 	v := k.login()
-	v.open("/console/keys").says(http.StatusOK, "Revoked and expired keys (1)", "since")
+	v.open("/console/keys").says(http.StatusOK, "Revoked and expired (1)", "since")
 	v.fill(path, url.Values{"name": {"b"}}).leadsTo(fmt.Sprintf("/console/keys?done=changed&id=%d", key.ID))
 	want := key
 	want.Name = "b"
 	got, _, err := k.keys.Find(t.Context(), key.ID)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+	if diff := gocmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(diff, err)
 	}
 	v.fill(path, url.Values{"expires": {"2027-01-01"}}).leadsTo(fmt.Sprintf("/console/keys?done=changed&id=%d", key.ID))
@@ -443,4 +215,109 @@ func TestFormsTakeEffectOnce(t *testing.T) {
 		t.Errorf("%+v, %v", key, err)
 	}
 	v.post("/console/keys/2", again.form("/console/keys/2")).leadsTo("/console/keys?done=changed&id=2")
+}
+
+// TestRoll: the new key has the terms of the old one, which works until it expires. A form creates one key.
+func TestRoll(t *testing.T) {
+	t.Parallel()
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.login()
+	old := v.fill("/console/keys/new", url.Values{"name": {"till"}, "permissions": {"read_bookings"}, "agents": {"1"}}).secret()
+	form := v.open("/console/keys/2/roll").says(http.StatusOK, "till", "never used").form("/console/keys/2/roll")
+	v.post("/console/keys/2/roll", merge(form, url.Values{"overlap": {"31d"}})).says(http.StatusUnprocessableEntity, "Choose how long")
+	v.post("/console/keys/2/roll", merge(form, url.Values{"csrf": {"x"}})).says(http.StatusForbidden, "earlier login")
+	secret := v.post("/console/keys/2/roll", merge(form, url.Values{"overlap": {"7d"}})).
+		says(http.StatusOK, "Key 3 was created", "The old key, 2, is valid until", "2026-11-28 00:43").secret()
+	v.post("/console/keys/2/roll", form).says(http.StatusConflict, "already submitted")
+	v.open("/console/keys").says(http.StatusOK, "only agent 1", "until ")
+	status := func(secret string, want int) {
+		t.Helper()
+		k.get("/v1/bookings", http.Header{"X-Api-Key": {secret}}).want(want)
+	}
+	status(old, http.StatusOK)
+	status(secret, http.StatusOK)
+	k.get("/v1/services", http.Header{"X-Api-Key": {secret}}).want(http.StatusForbidden)
+	v.fill("/console/keys/3/roll", url.Values{"overlap": {"0"}}).says(http.StatusOK, "Key 4 was created")
+	status(secret, http.StatusUnauthorized)
+	v.fill("/console/keys/3/roll", url.Values{"overlap": {"1d"}}).says(http.StatusConflict, "has expired")
+	v.open("/console/keys/9/roll").says(http.StatusNotFound, "no such key")
+	k.clock = now.AddDate(0, 0, 7)
+	status(old, http.StatusUnauthorized)
+	if log := k.pages.String(); !strings.Contains(log, `"msg":"console: key rolled","key_id":2,"new_key_id":3`) || strings.Contains(log, secret) {
+		t.Error(log)
+	}
+}
+
+// TestExampleThroughTheSite: where a web server forwards to the API, a new key comes with a line for the
+// site's own address, and a calendar has its whole address there, if that is known.
+func TestExampleThroughTheSite(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	const local, path = "http://127.0.0.1:8080", "/wp-json/latepoint-api/v1"
+	for _, test := range []struct {
+		name, home string
+		proxied    bool
+		basePath   string
+		want       string // "" for none
+	}{
+		{"proxied", "https://practice.example", true, path, "https://practice.example" + path},
+		{"below the root", "https://practice.example/blog/", true, "/blog" + path, "https://practice.example/blog" + path},
+		{"not proxied", "https://practice.example", false, path, ""},
+		{"another path", "https://practice.example", true, "/v1", ""},
+		{"no address", "practice", true, path, ""},
+		{"a quote", "https://practice.example'$(reboot)'", true, path, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) { // sequential, because all change the same site
+			database.Execute(t, "DELETE FROM wp_options WHERE option_name = 'home'")
+			if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_options (option_name, option_value) VALUES ('home', ?)", test.home); err != nil {
+				t.Fatal(err)
+			}
+			k := serveSite(t, database, func(s *console.Site) { s.API, s.Proxied = local+test.basePath, test.proxied })
+			made := k.login().fill("/console/keys/new", url.Values{"name": {"app"}}).says(http.StatusOK, "' '"+local+test.basePath+"/status'")
+			docs, lines := local+test.basePath, 1
+			if test.want != "" {
+				docs, lines = test.want, 2
+				made.says(http.StatusOK, "' '"+test.want+"/status'")
+			}
+			made.says(http.StatusOK, `href="`+docs+`/docs"`)
+			if n := strings.Count(made.text, "curl -H"); n != lines {
+				t.Errorf("%d lines for curl", n)
+			}
+			calendar := k.login().fill("/console/keys/new-calendar", url.Values{"subject": {"agent 1"}}).
+				says(http.StatusOK, cmp.Or(test.want, local+test.basePath)+"/agents/1/calendar.ics?api_key=lp_calendar_")
+			if coded := strings.Contains(calendar.text, "as a QR code"); coded != (test.want != "") {
+				t.Errorf("a QR code: %v", coded)
+			}
+		})
+	}
+}
+
+// TestLifeOfACalendar: a calendar is created, its address shown once, listed among the keys, and revoked.
+func TestLifeOfACalendar(t *testing.T) {
+	t.Parallel()
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
+	v := k.login()
+	const path = "/console/keys/new-calendar"
+	v.fill(path, url.Values{"details": {"all"}, "expires": {"2020-01-01"}, "name": {"kept"}}).
+		says(http.StatusUnprocessableEntity, "Choose an agent or a location.", "Write busy, names or full.", "This day is in the past.", `value="kept"`)
+	for _, none := range []string{"location 999", "agent x", "agent", "service 1", "1"} {
+		v.fill(path, url.Values{"subject": {none}}).says(http.StatusUnprocessableEntity, "Choose an agent or a location.", "location 1 Practice by the Park")
+	}
+	form := merge(v.open(path).form(path), url.Values{"subject": {"agent 1"}, "details": {"names"}, "name": {"lobby <b>"}})
+	made := v.post(path, form).says(http.StatusOK, "Calendar 2 was made", "the only time")
+	address := regexp.MustCompile(`/agents/1/calendar\.ics\?api_key=lp_calendar_[0-9A-Za-z]{38}`).FindString(made.text)
+	if address == "" || made.header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%s", made.body)
+	}
+	v.post(path, form).says(http.StatusConflict, "already submitted")
+	k.get("/v1"+address, nil).want(http.StatusOK)
+	secret := address[strings.LastIndex(address, "=")+1:]
+	list := v.open("/console/keys").says(http.StatusOK, "lobby <b>", "bookings of agent 1 Miriam Albers: names", "console")
+	if strings.Contains(list.text, secret) || strings.Contains(string(list.body), "<b>") || strings.Contains(k.pages.String()+k.log.String(), secret) {
+		t.Error("the secret is shown or logged, or a name is not escaped")
+	}
+	v.open("/console/keys/2").want(http.StatusNotFound) // it cannot be changed
+	v.fill("/console/keys/2/revoke", nil).leadsTo("/console/keys?done=revoked&id=2")
+	k.get("/v1"+address, nil).want(http.StatusUnauthorized)
+	v.open("/console/keys/2/revoke").says(http.StatusNotFound, "no such key")
 }

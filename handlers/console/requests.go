@@ -2,51 +2,42 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
-	"time"
+	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/requestlog"
-	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/webhooks"
-	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
 )
 
-const requestsPath = Path + "/requests"
-
-func (c *Console) addRequests(mux *http.ServeMux) {
-	mux.Handle("GET "+requestsPath, c.withSession(c.listRequests))
-	mux.Handle("GET "+requestsPath+"/{id}", c.withSession(c.showRequest))
-}
-
 // shownRequests is the number of requests on a page.
 const shownRequests = 100
-
-// requestFilter is the form above the list of requests, as it was sent.
-type requestFilter struct {
-	Key, Status, Route, Record, Request string
-	before                              string
-}
 
 // recordText matches a record, such as bookings/17 or bookings 17.
 var recordText = regexp.MustCompile(`^([a-z-]+)[ /]([0-9]{1,18})$`)
 
-// parse returns the filter of the list. A wrong id or status finds nothing; ok is false for a record that
-// cannot be read.
-func (f requestFilter) parse() (filter requestlog.Filter, ok bool) {
-	filter = requestlog.Filter{Route: f.Route, RequestID: f.Request}
-	filter.KeyID, _ = strconv.ParseInt(f.Key, 10, 64)
-	filter.Status, _ = strconv.Atoi(f.Status)
-	filter.Before, _ = strconv.ParseInt(f.before, 10, 64)
-	if f.Record == "" {
+// requestFilter reads the filter in the address of the list. A wrong id or status finds nothing; ok is false for a record
+// that cannot be read.
+func requestFilter(query url.Values) (filter requestlog.Filter, ok bool) {
+	filter = requestlog.Filter{Route: query.Get("route"), RequestID: query.Get("request")}
+	filter.KeyID, _ = strconv.ParseInt(query.Get("key"), 10, 64)
+	filter.Status, _ = strconv.Atoi(query.Get("status"))
+	filter.Before, _ = strconv.ParseInt(query.Get("before"), 10, 64)
+	record := query.Get("record")
+	if record == "" {
 		return filter, true
 	}
-	parts := recordText.FindStringSubmatch(f.Record)
+	parts := recordText.FindStringSubmatch(record)
 	if parts == nil {
 		return filter, false
 	}
@@ -55,52 +46,163 @@ func (f requestFilter) parse() (filter requestlog.Filter, ok bool) {
 	return filter, true
 }
 
-// requestList is what the list of requests shows.
+// requestConditions are the parameters of the filter.
+var requestConditions = []string{"key", "status", "route", "record", "request"}
+
+// requestsOf returns the address of the list with one filter.
+func requestsOf(filter, value string) string {
+	return requestsPath + "?" + url.Values{filter: {value}}.Encode()
+}
+
+// requestList is the list of requests that match a filter.
 type requestList struct {
-	Filter  requestFilter
-	Problem page.Text // with the record in the filter; "" for none
-	Entries []requestlog.Entry
-	Keys    map[int64]string // names
-	Routes  []string
-	Off     bool  // this server keeps no requests
-	Dropped int64 // requests that this server could not keep
+	filter  url.Values // as it was sent
+	problem page.Text  // with the record in the filter; "" for none
+	entries []requestlog.Entry
+	keys    map[int64]string // names
+	routes  []string
 }
 
 func (c *Console) listRequests(v *visit) error {
-	q := v.r.URL.Query()
-	list := requestList{
-		Filter: requestFilter{Key: q.Get("key"), Status: q.Get("status"), Route: q.Get("route"), Record: q.Get("record"), Request: q.Get("request"), before: q.Get("before")},
-		Off:    v.Requests == nil,
+	list := requestList{filter: url.Values{}}
+	for _, name := range requestConditions {
+		if value := v.r.URL.Query().Get(name); value != "" {
+			list.filter.Set(name, value)
+		}
 	}
-	if v.Requests != nil {
-		list.Dropped = v.Requests.Dropped()
-	}
-	filter, ok := list.Filter.parse()
+	filter, ok := requestFilter(v.r.URL.Query())
 	status := http.StatusOK
-	var err error
-	if v.wordpress {
-		filter.Since, err = v.midnight()
-	}
-	if ok && err == nil {
-		list.Entries, err = requestlog.List(v.ctx(), v.Platform.DB, filter, shownRequests)
-	}
 	if !ok {
-		list.Problem, status = "Write a record as bookings/17.", http.StatusUnprocessableEntity
+		list.problem, status = "Write a record as bookings/17.", http.StatusUnprocessableEntity
 	}
-	if err == nil && !v.wordpress { // whose form has no routes
-		list.Routes, err = requestlog.Routes(v.ctx(), v.Platform.DB)
-	}
-	if err == nil {
-		list.Keys, err = v.keyNames()
-	}
-	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there are no requests
+	if err := list.load(v, filter); err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the tables there are no requests
 		return err
 	}
-	if v.wordpress {
-		return v.send(http.StatusOK, list.facts())
-	}
-	c.show(v, status, page.Layout{Title: page.Text("Requests"), Invalid: !ok}, list.view())
+	c.show(v, status, page.Layout{Title: page.Text("Requests"), Invalid: !ok}, g.Group{
+		page.ZoneHint(),
+		h.P(page.Text("The latest requests to the API, by anybody. To see who touched a record, filter by it: that also finds the requests that changed it without naming it.")),
+		g.Iff(v.Requests == nil, func() g.Node {
+			return h.P(h.Class("warning"), page.Textf("This server keeps no requests: %s is 0.", h.Kbd(page.Code("requests.keep"))))
+		}),
+		g.Iff(v.Requests != nil && v.Requests.Dropped() > 0, func() g.Node {
+			return h.P(h.Class("warning"), page.Count(int(v.Requests.Dropped()), "%d request is missing, because the database was too slow to store it.", "%d requests are missing, because the database was too slow to store them."))
+		}),
+		list.form(),
+		list.view(),
+		h.P(h.Class("hint"), page.Textf("A request appears a second after it has ended. Those without a valid key are counted by the minute: each minute has one line for each status, with the first of them. %s says how many requests are kept, for at most 7 days, without what they sent.",
+			h.Kbd(page.Code("requests.keep")))),
+	})
 	return nil
+}
+
+func (l *requestList) load(v *visit, filter requestlog.Filter) (err error) {
+	if l.problem == "" {
+		if l.entries, err = requestlog.List(v.ctx(), v.Platform.DB, filter, shownRequests); err != nil {
+			return err
+		}
+	}
+	if l.routes, err = requestlog.Routes(v.ctx(), v.Platform.DB); err != nil {
+		return err
+	}
+	l.keys, err = v.keyNames()
+	return err
+}
+
+func (l *requestList) view() g.Node {
+	if len(l.entries) == 0 && len(l.filter) == 0 {
+		return h.P(page.Textf("There are no requests yet. Every app that sends some needs a key: %s.", page.A(keysPath+"/new", page.Text("create one"))))
+	}
+	if len(l.entries) == 0 {
+		return h.P(page.Text("There are no such requests."))
+	}
+	older := maps.Clone(l.filter)
+	older.Set("before", number(l.entries[len(l.entries)-1].ID))
+	return g.Group{
+		page.Table([]page.Text{"Request", "Key", "Status", "Duration", "Statements", "Time", "Request ID"}, g.Map(l.entries, l.row)),
+		g.If(len(l.entries) == shownRequests, h.P(page.A(requestsPath+"?"+older.Encode(), page.Text("Older requests")))),
+	}
+}
+
+// statusChoices are the statuses to choose from; one digit stands for all that begin with it.
+func statusChoices() []page.Choice {
+	choices := []page.Choice{{Value: "2", Text: page.Text("2xx: done")}, {Value: "4", Text: page.Text("4xx: refused")}, {Value: "5", Text: page.Text("5xx: failed")}}
+	for _, status := range []string{"400", "401", "403", "404", "409", "412", "422", "429", "500", "503"} {
+		choices = append(choices, page.Choice{Value: status, Text: page.Name(status)})
+	}
+	return choices
+}
+
+// exampleRecord is how a record is written in the filter.
+const exampleRecord = "bookings/17"
+
+func (l *requestList) form() g.Node {
+	var keys, routes []page.Choice
+	for _, id := range slices.Sorted(maps.Keys(l.keys)) {
+		keys = append(keys, page.Choice{Value: number(id), Text: page.Name(l.keys[id])})
+	}
+	for _, route := range l.routes {
+		text := page.Phrase(page.Name(route))
+		if method, none := strings.CutSuffix(route, " "+requestlog.NoRoute); none {
+			text = page.Textf("%s, no route", method)
+		}
+		routes = append(routes, page.Choice{Value: route, Text: text})
+	}
+	return page.GetForm(requestsPath, h.Class("conditions"), h.Role("search"),
+		page.Condition("key", "Key", page.Selection("key", l.filter.Get("key"), keys)),
+		page.Condition("status", "Status", page.Selection("status", l.filter.Get("status"), statusChoices())),
+		page.Condition("route", "Route", page.Selection("route", l.filter.Get("route"), routes)),
+		page.Condition("record", "Record", g.Group{page.Error("record", l.problem),
+			h.Input(h.ID("record"), h.Name("record"), h.Value(l.filter.Get("record")), h.Placeholder(exampleRecord), g.If(l.problem != "", g.Group{h.Aria("invalid", "true"), h.Aria("describedby", "record-error")}))}),
+		page.Condition("request", "Request ID", h.Input(h.ID("request"), h.Name("request"), h.Value(l.filter.Get("request")))),
+		h.Div(h.Class("actions"), h.Button(h.Class("main"), page.Text("Filter")), g.If(len(l.filter) > 0, page.A(requestsPath, h.Class("button quiet"), page.Text("All requests")))),
+	)
+}
+
+func (l *requestList) row(e requestlog.Entry) g.Node {
+	text := g.Node(words.Request(e))
+	if e.RecordID > 0 {
+		text = page.A(requestsOf("record", words.RequestRecord(e)), text)
+	}
+	id := g.Node(h.Code(h.Class("word"), g.Text(e.RequestID)))
+	if e.Method != http.MethodGet && e.Refused == 0 && e.Status < http.StatusBadRequest {
+		id = g.Group{id, h.Br(), page.A(changesOf(e.RequestID), page.Text("what it changed"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Name(e.RequestID)}))}
+	}
+	return page.Row(
+		h.Span(h.Class("name"), text),
+		page.Cell("Key", callerView(e, l.keys)),
+		page.Cell("Status", words.RequestStatus(e), g.If(len(e.Fields) > 0, g.Group{h.Br(), h.Span(h.Class("hint word"), page.Textf("refused: %s", strings.Join(e.Fields, ", ")))})),
+		page.Cell("Duration", g.Text(words.Duration(e.Took))),
+		page.Cell("Statements", g.Text(number(e.Statements))),
+		page.Cell("Time", words.RequestTime(e)),
+		page.Cell("Request ID", id),
+	)
+}
+
+// callerView says who sent a request.
+func callerView(e requestlog.Entry, names map[int64]string) g.Node {
+	switch e.Caller() {
+	case requestlog.NoCaller:
+		return page.Count(int(e.Refused), "%d request without a valid key", "%d requests without a valid key")
+	case requestlog.CalendarCaller:
+		return page.A(keysPath, h.Class("word"), page.Textf("calendar %s", names[e.KeyID]))
+	case requestlog.KeyCaller:
+		return keyLink(e.KeyID, names)
+	case requestlog.ConsoleCaller:
+		return page.Text("the console")
+	case requestlog.UserCaller:
+		return page.Textf("WordPress user %d", e.UserID)
+	default:
+		return page.Text("a visitor of the site")
+	}
+}
+
+// keyLink shows the name of a key, or its number if it has none.
+func keyLink(id int64, names map[int64]string) g.Node {
+	name := page.Phrase(page.Textf("key %d", id))
+	if names[id] != "" {
+		name = page.Name(names[id])
+	}
+	return page.A(keyPath(id), h.Class("word"), name)
 }
 
 // keyNames returns the names of all keys and calendars, by id.
@@ -111,71 +213,20 @@ func (v *visit) keyNames() (map[int64]string, error) {
 		return names, err
 	}
 	calendars, err := v.Keys.Calendars(v.ctx())
-	for _, key := range append(all, calendars...) {
+	for _, key := range slices.Concat(all, calendars) {
 		names[key.ID] = key.Name
 	}
 	return names, err
 }
 
-// shownRequestChanges is the number of changes that the page of a request shows.
-const shownRequestChanges = 100
-
-func (c *Console) showRequest(v *visit) error {
-	id, _ := strconv.ParseInt(v.r.PathValue("id"), 10, 64) // 0 if it is none
-	e, found, err := requestlog.Find(v.ctx(), v.Platform.DB, id)
-	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
-		return err
-	}
-	if !found {
-		c.showMessage(v, http.StatusNotFound, "There is no such request", "Only the latest requests are kept. Look for it in the list of requests.")
-		return nil
+// keyNamesIn returns the names of keys if an entry of the journal needs them.
+func (v *visit) keyNamesIn(entries []journal.Entry) (map[int64]string, error) {
+	if !slices.ContainsFunc(entries, func(e journal.Entry) bool { return e.Origin == journal.FromAPI }) {
+		return nil, nil
 	}
 	names, err := v.keyNames()
-	if err != nil {
-		return err
+	if errors.Is(err, wpdb.ErrSchema) {
+		return nil, nil
 	}
-	if v.wordpress {
-		return v.send(http.StatusOK, facts.RequestOf(e, names))
-	}
-	p := requestPage{Entry: e, keyNames: names}
-	if e.Method != http.MethodGet && e.Refused == 0 && !e.DryRun {
-		if err := p.loadEffects(v); err != nil && !errors.Is(err, wpdb.ErrSchema) {
-			return err
-		}
-		p.labels = c.changeLabels(v, p.changes)
-	}
-	c.show(v, http.StatusOK, page.Layout{Title: words.Request(e)}, p.view())
-	return nil
-}
-
-// requestPage is a request with what came of it.
-type requestPage struct {
-	requestlog.Entry
-	keyNames   map[int64]string
-	changes    []journal.Entry
-	labels     slots.Labels        // of what is booked in the changes
-	deliveries []webhooks.Delivery // of the changes
-	hookNames  map[int64]string    // by the id of the webhook
-}
-
-// loadEffects loads the changes that the request made, and what webhooks sent about them.
-func (p *requestPage) loadEffects(v *visit) (err error) {
-	// Changes have the time of the request's start, in seconds.
-	p.changes, err = v.Platform.Journal.OfRequest(v.ctx(), p.RequestID, p.At.Add(-time.Second), p.At.Add(p.Took+time.Second), shownRequestChanges)
-	if err != nil || len(p.changes) == 0 {
-		return err
-	}
-	numbers := make([]int64, len(p.changes))
-	for i, change := range p.changes {
-		numbers[i] = change.Number
-	}
-	if p.deliveries, err = v.Platform.Webhooks.OfChanges(v.ctx(), numbers); err != nil || len(p.deliveries) == 0 {
-		return err
-	}
-	hooks, err := v.Platform.Webhooks.List(v.ctx())
-	p.hookNames = make(map[int64]string, len(hooks))
-	for _, hook := range hooks {
-		p.hookNames[hook.ID] = hook.Name
-	}
-	return err
+	return names, err
 }

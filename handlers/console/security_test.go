@@ -35,7 +35,7 @@ func TestLogin(t *testing.T) {
 	}
 	token := k.token()
 	v.post("/console/login", url.Values{"token": {" " + strings.ToLower(token) + "\n"}}).leadsTo("/console")
-	v.open("/console/keys").says(http.StatusOK, "API keys")
+	v.open("/console/keys").says(http.StatusOK, "Keys and calendars")
 	v.open("/console/login").leadsTo("/console")
 	other := k.visitor()
 	other.post("/console/login", url.Values{"token": {token}}).says(http.StatusForbidden, "wrong, already used or expired")
@@ -289,7 +289,7 @@ func TestDNSRebindingIsRejected(t *testing.T) {
 				if (got.status == http.StatusMisdirectedRequest) == served {
 					t.Errorf("%s at %q: status %d", path, host, got.status)
 				}
-				if !served && (strings.Contains(got.text, host) || strings.Contains(got.text, "API keys")) {
+				if !served && (strings.Contains(got.text, host) || strings.Contains(got.text, "Keys and calendars")) {
 					t.Errorf("%q gets: %s", host, got.text)
 				}
 			}

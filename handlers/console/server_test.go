@@ -1,23 +1,33 @@
 package console_test
 
 import (
+	"context"
 	"crypto/rand"
+	"html"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
 
-	"github.com/bookside/bookside/adapter/daystats"
+	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/console"
+	"github.com/bookside/bookside/handlers/monitor"
+	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -34,7 +44,6 @@ type api struct {
 	t       testing.TB
 	handler http.Handler
 	keys    *keys.Store
-	figures *daystats.Recorder
 	kept    *requestlog.Log
 	key     string // with all permissions
 	clock   time.Time
@@ -55,10 +64,9 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 		t.Fatal(err)
 	}
 	a.key = secret
-	a.figures = daystats.NewRecorder(db, clock, slog.New(slog.NewTextHandler(a.log, nil)))
 	a.kept = requestlog.New(db, clock, slog.New(slog.NewTextHandler(a.log, nil)), 1000)
 	a.handler = handlers.New(session.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
-		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute, Figures: a.figures, Requests: a.kept,
+		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute, Requests: a.kept,
 	})
 	return a
 }
@@ -92,4 +100,218 @@ func (r response) want(status int) {
 	if r.status != status {
 		r.t.Fatalf("status %d, want %d: %.2000s", r.status, status, r.body)
 	}
+}
+
+// consoleServer is the console on an admin address, with the API of the same site.
+type consoleServer struct {
+	*api
+	tokens *keys.AdminTokens
+	admin  *httptest.Server
+	pages  *fixtures.Buffer // log of the console
+}
+
+// serve serves the console for a database, also under the given host names.
+func serve(t testing.TB, database *fixtures.Database, hosts ...string) *consoleServer {
+	t.Helper()
+	return serveSite(t, database, func(*console.Site) {}, hosts...)
+}
+
+// serveSite serves the console for a changed site.
+func serveSite(t testing.TB, database *fixtures.Database, change func(*console.Site), hosts ...string) *consoleServer {
+	t.Helper()
+	k := &consoleServer{api: newAPI(t, database), pages: &fixtures.Buffer{}}
+	clock := func() time.Time { return k.clock }
+	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
+	log := slog.New(slog.NewJSONHandler(k.pages, nil))
+	examined := openDatabase(t, database)
+	page := console.New(clock, log, german())
+	site := console.Site{
+		Platform: session.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
+		Requests: k.kept, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,
+		Examine: func(ctx context.Context) (diagnose.Report, error) {
+			return diagnose.Examine(ctx, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}, examined, clock)
+		},
+		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
+	}
+	site.Ask = func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
+		return handlers.AskFor(k.handler, user, r)
+	}
+	change(&site)
+	page.Open(site)
+	admin := monitor.NewAdmin(log, hosts)
+	admin.Mount(console.Path, page)
+	admin.Handle(console.WordPressPath, page)
+	k.admin = httptest.NewServer(admin)
+	t.Cleanup(k.admin.Close)
+	return k
+}
+
+// token issues a login token.
+func (k *consoleServer) token() string {
+	k.t.Helper()
+	token, err := k.tokens.Issue(k.t.Context(), "ada")
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return token
+}
+
+// visitor is a browser that keeps cookies and does not follow redirects.
+type visitor struct {
+	*consoleServer
+	client http.Client
+}
+
+func (k *consoleServer) visitor() *visitor {
+	k.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return &visitor{k, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// login returns a visitor after the login.
+func (k *consoleServer) login() *visitor {
+	k.t.Helper()
+	v := k.visitor()
+	v.post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
+	return v
+}
+
+// page is a response with its text, entities decoded.
+type page struct {
+	response
+	text string
+}
+
+func (v *visitor) open(path string) page {
+	v.t.Helper()
+	return v.ask(http.MethodGet, path, nil, nil)
+}
+
+// post submits a form.
+func (v *visitor) post(path string, form url.Values) page {
+	v.t.Helper()
+	return v.ask(http.MethodPost, path, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, form)
+}
+
+func (v *visitor) ask(method, path string, header http.Header, form url.Values) page {
+	v.t.Helper()
+	request, err := http.NewRequestWithContext(v.t.Context(), method, v.admin.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	maps.Copy(request.Header, header)
+	request.Host = header.Get("Host")
+	r, err := v.client.Do(request)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return page{response{t: v.t, status: r.StatusCode, header: r.Header, body: body}, html.UnescapeString(string(body))}
+}
+
+// fill opens a page and submits its form with some values changed; nil removes a field.
+func (v *visitor) fill(path string, changed url.Values) page {
+	v.t.Helper()
+	opened := v.open(path)
+	opened.want(http.StatusOK)
+	return v.post(path, merge(opened.form(path), changed))
+}
+
+// merge changes values of a form. Ticking permissions implies the custom preset.
+func merge(form, changed url.Values) url.Values {
+	form = maps.Clone(form)
+	if changed["permissions"] != nil {
+		form.Set("preset", "custom")
+	}
+	maps.Copy(form, changed)
+	return form
+}
+
+var (
+	formTag     = regexp.MustCompile(`(?s)<form method="post" action="([^"]*)".*?</form>`)
+	inputTag    = regexp.MustCompile(`<input [^>]*>`)
+	textareaTag = regexp.MustCompile(`(?s)<textarea [^>]*name="([^"]*)"[^>]*>(.*?)</textarea>`)
+	selectTag   = regexp.MustCompile(`(?s)<select [^>]*name="([^"]*)"[^>]*>(.*?)</select>`)
+	chosenTag   = regexp.MustCompile(`<option value="([^"]*)" selected>`)
+)
+
+// attribute returns the value of an attribute of a tag.
+func attribute(tag, name string) string {
+	match := regexp.MustCompile(` ` + name + `="([^"]*)"`).FindStringSubmatch(tag)
+	if match == nil {
+		return ""
+	}
+	return html.UnescapeString(match[1])
+}
+
+// form returns what a browser would send for the page's form with an action.
+func (p page) form(action string) url.Values {
+	p.t.Helper()
+	for _, form := range formTag.FindAllStringSubmatch(string(p.body), -1) {
+		if form[1] != action {
+			continue
+		}
+		values := url.Values{}
+		for _, tag := range inputTag.FindAllString(form[0], -1) {
+			switch attribute(tag, "type") {
+			case "checkbox", "radio":
+				if !strings.Contains(tag, " checked") {
+					continue
+				}
+			case "search": // has no name
+				continue
+			}
+			values.Add(attribute(tag, "name"), attribute(tag, "value"))
+		}
+		for _, area := range textareaTag.FindAllStringSubmatch(form[0], -1) {
+			values.Add(area[1], html.UnescapeString(area[2]))
+		}
+		for _, list := range selectTag.FindAllStringSubmatch(form[0], -1) {
+			for _, chosen := range chosenTag.FindAllStringSubmatch(list[2], -1) {
+				values.Add(list[1], html.UnescapeString(chosen[1]))
+			}
+		}
+		return values
+	}
+	p.t.Fatalf("no form for %s: %s", action, p.body)
+	return nil
+}
+
+// says fails the test unless the page has this status and these texts.
+func (p page) says(status int, texts ...string) page {
+	p.t.Helper()
+	p.want(status)
+	for _, text := range texts {
+		if !strings.Contains(p.text, text) {
+			p.t.Errorf("no %q in: %s", text, p.text)
+		}
+	}
+	return p
+}
+
+func (p page) leadsTo(path string) {
+	p.t.Helper()
+	p.want(http.StatusSeeOther)
+	if got := p.header.Get("Location"); got != path {
+		p.t.Errorf("leads to %q, want %q", got, path)
+	}
+}
+
+var secretForm = regexp.MustCompile(`lp_(live|test)_[0-9A-Za-z]{38}`)
+
+// secret returns the key that the page shows.
+func (p page) secret() string {
+	p.t.Helper()
+	secret := secretForm.FindString(p.text)
+	if secret == "" {
+		p.t.Fatalf("no key in: %s", p.text)
+	}
+	return secret
 }

@@ -4,30 +4,24 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/webhooks"
-	"github.com/bookside/bookside/handlers/console/facts"
 	"github.com/bookside/bookside/handlers/console/page"
-	"github.com/bookside/bookside/handlers/console/terms"
+	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
 )
 
-func (c *Console) addWebhooks(mux *http.ServeMux) {
-	mux.Handle("GET "+webhooksPath, c.withSession(c.listWebhooks))
-	mux.Handle("GET "+webhooksPath+"/new", c.withSession(c.showNewWebhook))
-	mux.Handle("POST "+webhooksPath+"/new", c.withForm(c.redisplayNewWebhook, c.createWebhook))
-	mux.Handle("GET "+webhooksPath+"/{id}", c.withSession(func(v *visit) error { return c.showWebhook(v, http.StatusOK, "") }))
-	mux.Handle("GET "+webhooksPath+"/{id}/deliveries/{delivery}", c.withSession(c.showDelivery))
-	mux.Handle("GET "+webhooksPath+"/{id}/edit", c.withSession(c.showEditWebhook))
-	mux.Handle("POST "+webhooksPath+"/{id}/edit", c.withForm(c.redisplayEditWebhook, c.updateWebhook))
-	mux.Handle("GET "+webhooksPath+"/{id}/delete", c.withSession(c.showDeleteWebhook))
-	for action, act := range webhookActions {
-		mux.Handle("POST "+webhooksPath+"/{id}/"+action, c.withForm(c.showWebhook, func(v *visit) error { return c.changeWebhook(v, action, act) }))
-	}
-}
+func webhookPath(id int64) string { return webhooksPath + "/" + number(id) }
+
+// errSince means that the start of the changes to send again is not a time.
+var errSince = errors.New("the time cannot be read")
 
 // webhookActions are the buttons of a webhook. They return its new secret, if there is one.
 var webhookActions = map[string]func(v *visit, id int64) (secret string, found bool, err error){
@@ -58,7 +52,7 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		if err != nil {
 			return "", false, err
 		}
-		since, err := time.ParseInLocation(inputTime, v.r.PostForm.Get("since"), site.Zone.Location)
+		since, err := time.ParseInLocation("2006-01-02T15:04", v.r.PostForm.Get("since"), site.Zone.Location)
 		if err != nil {
 			return "", false, errSince
 		}
@@ -78,16 +72,13 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 	},
 }
 
-// inputTime is the layout of a field for a date and a time, to the minute.
-const inputTime = "2006-01-02T15:04"
-
-// errSince means that the start of the changes to send again is not a time.
-var errSince = errors.New("the time cannot be read")
-
 // secretOverlap is how long an old secret stays valid after it is replaced on the page.
 const secretOverlap = 24 * time.Hour
 
-func (c *Console) listWebhooks(v *visit) error {
+func (c *Console) listWebhooks(v *visit) error { return c.redisplayWebhooks(v, http.StatusOK, "") }
+
+// redisplayWebhooks shows the webhooks, and what extensions were told.
+func (c *Console) redisplayWebhooks(v *visit, status int, problem page.Text) error {
 	all, err := v.Platform.Webhooks.List(v.ctx())
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no webhooks
 		return err
@@ -96,203 +87,212 @@ func (c *Console) listWebhooks(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
 	}
-	limited := func(hook webhooks.Hook) bool { return !hook.Filter.Scope().Unlimited() }
-	c.answer(v, http.StatusOK, page.Layout{Title: page.Text("Webhooks")}, webhooksView(all, keyNames), facts.WebhooksOf(all, c.labels(v, v.wordpress && slices.ContainsFunc(all, limited))))
+	events, err := v.events()
+	if err != nil {
+		return err
+	}
+	list := h.P(page.Text("There are no webhooks."))
+	if len(all) > 0 {
+		list = page.Table([]page.Text{"Name", "URL", "Events", "Key", "Status"}, g.Map(all, func(hook webhooks.Hook) g.Node {
+			key := g.Node(page.Text("key\x04none"))
+			if hook.KeyID != 0 {
+				key = keyLink(hook.KeyID, keyNames)
+			}
+			return page.Row(
+				g.Group{page.A(webhookPath(hook.ID), h.Class("name"), g.Text(hook.Name)), g.Text(" "), h.Span(h.Class("hint"), g.Text(number(hook.ID)))},
+				page.Cell("URL", h.Code(g.Text(webhooks.MaskURL(hook.URL)))),
+				page.Cell("Events", g.Text(strings.Join(hook.Filter.Events, ", "))),
+				page.Cell("Key", key),
+				page.Cell("Status", webhookStatus(hook)),
+			)
+		}))
+	}
+	c.show(v, status, page.Layout{Title: page.Text("Webhooks"), Invalid: problem != ""}, g.Group{
+		page.Alert(problem),
+		page.ZoneHint(),
+		h.P(page.Text("A webhook sends all changes on the site to a URL.")),
+		h.P(page.MainButton(webhooksPath+"/new", "New webhook")),
+		list,
+		h.H2(page.Text("Extensions of the site")),
+		events,
+	})
 	return nil
 }
 
-// requestedWebhook returns the webhook in the path. If there is none, it shows that and found is false.
-func (c *Console) requestedWebhook(v *visit) (hook webhooks.Hook, found bool, err error) {
-	id, failed := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
-	if failed == nil {
-		hook, found, err = v.Platform.Webhooks.Find(v.ctx(), id)
+func webhookStatus(hook webhooks.Hook) g.Node {
+	class := "status good"
+	switch {
+	case hook.Status != webhooks.Enabled:
+		class = "status broken"
+	case hook.FailingSince != "":
+		class = "status minor"
 	}
-	if err == nil && !found {
+	return g.Group{
+		h.Span(h.Class(class), page.Text(hook.Status)),
+		g.If(hook.Reason != "", g.Group{h.Br(), h.Span(h.Class("hint"), page.Text(hook.Reason))}),
+		g.If(hook.FailingSince != "", g.Group{h.Br(), h.Span(h.Class("hint"), page.Textf("failing since %s", page.Stamp(hook.FailingSince, "")))}),
+	}
+}
+
+// withWebhook calls serve with the webhook in the path.
+func (c *Console) withWebhook(v *visit, serve func(webhooks.Hook) error) error {
+	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
+	var hook webhooks.Hook
+	found := false
+	if err == nil {
+		if hook, found, err = v.Platform.Webhooks.Find(v.ctx(), id); err != nil {
+			return err
+		}
+	}
+	if !found {
 		c.showMessage(v, http.StatusNotFound, "There is no such webhook", "Look for it in the list of webhooks.")
+		return nil
 	}
-	return hook, found, err
+	return serve(hook)
 }
 
 // shownDeliveries is the number of deliveries on a page.
 const shownDeliveries = 25
 
-func (c *Console) showWebhook(v *visit, status int, problem page.Text) error {
-	hook, found, err := c.requestedWebhook(v)
-	if err != nil || !found {
-		return err
-	}
-	deliveries, _, err := v.Platform.Webhooks.Deliveries(v.ctx(), hook.ID, webhooks.DeliveryFilter{Limit: shownDeliveries})
-	if err != nil {
-		return err
-	}
-	tries, err := v.Platform.Webhooks.Tries(v.ctx(), deliveries)
-	if err != nil {
-		return err
-	}
-	labels := c.labels(v, !hook.Filter.Scope().Unlimited())
-	c.answer(v, status, page.Layout{Title: page.Textf("Webhook %s", hook.Name), Invalid: problem != ""}, webhookView(hook, labels, deliveries, tries, csrfToken(v.session), rand.Text(), problem),
-		facts.WebhookLogOf(hook, labels, deliveries, tries))
-	return nil
-}
+func (c *Console) showWebhook(v *visit) error { return c.redisplayWebhook(v, http.StatusOK, "") }
 
-// showDelivery shows a delivery with the record.
-func (c *Console) showDelivery(v *visit) error {
+// redisplayWebhook shows a webhook with its actions and its log.
+func (c *Console) redisplayWebhook(v *visit, status int, problem page.Text) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		id, _ := strconv.ParseInt(v.r.PathValue("delivery"), 10, 64) // 0 if it is none
-		sent, found, err := v.Platform.Webhooks.Sent(v.ctx(), hook, id, v.Record)
-		if err == nil && !found {
-			return c.showWebhook(v, http.StatusNotFound, "There is no such webhook or delivery.")
-		}
+		deliveries, _, err := v.Platform.Webhooks.Deliveries(v.ctx(), hook.ID, webhooks.DeliveryFilter{Limit: shownDeliveries})
 		if err != nil {
 			return err
 		}
-		c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Webhook %s: %s", hook.Name, sent.Event)}, deliveryView(hook, sent))
+		tries, err := v.Platform.Webhooks.Tries(v.ctx(), deliveries)
+		if err != nil {
+			return err
+		}
+		action := func(name, class string, text page.Text, more ...g.Node) g.Node {
+			return page.PostForm(webhookPath(hook.ID)+"/"+name, g.Group(more), h.Button(h.Class(class), text))
+		}
+		onOff := action("disable", "", "Disable")
+		if hook.Status != webhooks.Enabled {
+			onOff = action("enable", "main", "Enable")
+		}
+		log := h.P(page.Text("Nothing was sent yet."))
+		if len(deliveries) > 0 {
+			log = page.Table([]page.Text{"Event", "Queued", "State", "Tries", ""}, g.Map(deliveries, func(d webhooks.Delivery) g.Node { return deliveryRow(hook, d, tries[d.ID]) }))
+		}
+		c.show(v, status, page.Layout{Title: page.Textf("Webhook %s", hook.Name), Invalid: problem != ""}, g.Group{
+			page.Alert(problem),
+			page.ZoneHint(),
+			h.P(page.Textf("%s gets %s.", h.Code(g.Text(webhooks.MaskURL(hook.URL))), filterView(hook.Filter, c.labels(v, !hook.Filter.Scope().Unlimited())))),
+			h.P(webhookStatus(hook)),
+			g.If(hook.Status != webhooks.Enabled, h.P(h.Class("hint"), page.Text("When it is enabled, it first gets the changes since it was disabled."))),
+			h.Div(h.Class("actions"), action("test", "main", "Send a test"), page.Button(webhookPath(hook.ID)+"/edit", page.Text("Change")), onOff,
+				action("rotate", "", "Change the secret", page.Hidden("nonce", rand.Text())), page.Button(webhookPath(hook.ID)+"/delete", page.Text("Delete"))),
+			h.H2(page.Text("Latest deliveries")),
+			log,
+			page.PostForm(webhookPath(hook.ID)+"/replay-since", h.Div(h.Class("field"),
+				h.Label(h.For("since"), page.Text("Send all changes again since")),
+				h.Input(h.ID("since"), h.Name("since"), h.Type("datetime-local"), h.Required()), g.Text(" "), h.Button(page.Text("Send again")),
+			)),
+			h.P(h.Class("hint"), page.Text("The log is kept for 30 days.")),
+		})
 		return nil
 	})
 }
 
+// filterView says which events a webhook gets.
+func filterView(f webhooks.Filter, labels slots.Labels) page.Phrase {
+	parts := []page.Phrase{page.Name(strings.Join(f.Events, ", "))}
+	for _, part := range words.Scope(f.Scope(), labels) {
+		parts = append(parts, page.Textf("of bookings only those of %s", part))
+	}
+	return page.List(parts...)
+}
+
+func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try) g.Node {
+	about := g.Group{h.Span(h.Class("name event"), g.Text(d.Event))}
+	if d.ResourceID != 0 {
+		about = append(about, g.Text(" "), h.Span(h.Class("hint"), page.Textf("%s %d", page.Text(d.Resource), d.ResourceID)))
+	}
+	state := g.Node(page.Text(d.State))
+	if d.Waits() && d.Tries > 0 {
+		state = page.Textf("next try %s", page.Stamp(d.DueAt, ""))
+	}
+	return page.Row(g.Group{about, payloadView(hook, d)},
+		page.Cell("Queued", page.Stamp(d.CreatedAt, "")),
+		page.Cell("State", state),
+		page.Cell("Tries", g.Map(tries, tryView)),
+		h.Td(h.Role("cell"), h.Class("actions"), g.If(d.FinishedAt != "", page.PostForm(webhookPath(hook.ID)+"/replay",
+			page.Hidden("delivery", number(d.ID)), h.Button(page.Text("Send again"), page.ScreenReaderText(page.Name(" "+d.Event)))))),
+	)
+}
+
+// payloadView shows what is sent, folded.
+func payloadView(hook webhooks.Hook, d webhooks.Delivery) g.Node {
+	payload, err := d.Payload()
+	if err != nil {
+		return nil // the worker's log says why
+	}
+	return h.Details(
+		h.Summary(page.Text("Payload"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Textf("of %s", d.Event)})),
+		g.If(d.HasRecord(hook), h.P(h.Class("hint"), page.Text("Each try also sends the record as it is then, which is not kept."))),
+		h.Pre(h.Code(g.Text(string(payload)))),
+	)
+}
+
+func tryView(t webhooks.Try) g.Node {
+	outcome := page.Phrase(page.Text(t.Failure))
+	switch {
+	case t.Status >= 300 && t.Status < 400:
+		outcome = page.Textf("answered %d: redirects are not followed", t.Status)
+	case t.Status > 0:
+		outcome = page.Textf("answered %d", t.Status)
+	}
+	return h.Div(page.Textf("%s: %s after %s", page.Stamp(t.At, ""), outcome, t.Took), g.Text(" "), g.If(t.Answer != "", h.Code(g.Text(t.Answer))))
+}
+
 func (c *Console) showDeleteWebhook(v *visit) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Delete webhook %d?", hook.ID)}, deleteWebhookView(hook, csrfToken(v.session)))
+		c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Delete webhook %d?", hook.ID)}, g.Group{
+			h.P(page.Textf("The receiver of %s (%s) is told nothing any more, and the log of its deliveries is deleted. This cannot be undone.",
+				h.Strong(g.Text(hook.Name)), h.Code(g.Text(webhooks.MaskURL(hook.URL))))),
+			page.PostForm(webhookPath(hook.ID)+"/delete", h.P(h.Class("actions"), h.Button(h.Class("danger"), page.Text("Delete the webhook")), page.Button(webhookPath(hook.ID), page.Text("Keep it")))),
+		})
 		return nil
 	})
 }
 
 func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64) (string, bool, error)) error {
-	hook, found, err := c.requestedWebhook(v)
-	if err != nil || !found {
-		return err
-	}
-	secret, found, err := act(v, hook.ID)
-	switch {
-	case errors.Is(err, errSince):
-		return c.showWebhook(v, http.StatusUnprocessableEntity, "Write the time as 2026-11-22T09:30.")
-	case errors.Is(err, errSubmitted):
-		c.showMessage(v, http.StatusConflict, "This form was already submitted", "The secret was changed and shown then. If you did not copy it, change it again.")
-		return nil
-	case err != nil:
-		problem, status := c.explain(v, err)
-		return c.showWebhook(v, status, problem)
-	case !found:
-		return c.showWebhook(v, http.StatusNotFound, "There is no such webhook or delivery.")
-	}
-	c.log.InfoContext(v.ctx(), "console: "+action, "webhook_id", hook.ID)
-	switch {
-	case secret != "":
-		c.show(v, http.StatusOK, page.Layout{Title: page.Text("The secret was changed")}, webhookSecretView(hook.Name, secret, "The earlier secret stays valid for a day."))
-	case action == "delete":
-		return v.redirect(webhooksPath)
-	default:
-		return v.redirect(webhookPath(hook.ID))
-	}
-	return nil
-}
-
-// webhookForm is the form of a webhook as submitted.
-type webhookForm struct{ page.Form }
-
-func (f *webhookForm) title() page.Phrase {
-	if f.ID == 0 {
-		return page.Text("New webhook")
-	}
-	return page.Textf("Change webhook %d", f.ID)
-}
-
-// storedWebhookForm returns the form filled with a webhook as stored.
-func storedWebhookForm(hook webhooks.Hook) *webhookForm {
-	return &webhookForm{terms.Form(hook.ID, webhooks.Terms, hook)}
-}
-
-// submittedWebhookForm returns the form of a webhook, as submitted and as stored.
-func submittedWebhookForm(r *http.Request, hook webhooks.Hook, problem page.Text) *webhookForm {
-	f := &webhookForm{page.Submitted(r, problem)}
-	f.ID, f.Version = hook.ID, storedWebhookForm(hook).Version
-	return f
-}
-
-func (c *Console) showNewWebhook(v *visit) error {
-	return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(webhooks.Hook{Filter: webhooks.Filter{Events: []string{"*"}}}))
-}
-
-func (c *Console) redisplayNewWebhook(v *visit, status int, problem page.Text) error {
-	return c.showWebhookForm(v, status, &webhookForm{page.Submitted(v.r, problem)})
-}
-
-func (c *Console) showEditWebhook(v *visit) error {
-	return c.withWebhook(v, func(hook webhooks.Hook) error { return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(hook)) })
-}
-
-func (c *Console) redisplayEditWebhook(v *visit, status int, problem page.Text) error {
 	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		return c.showWebhookForm(v, status, submittedWebhookForm(v.r, hook, problem))
-	})
-}
-
-func (c *Console) withWebhook(v *visit, serve func(webhooks.Hook) error) error {
-	hook, found, err := c.requestedWebhook(v)
-	if err != nil || !found {
-		return err
-	}
-	return serve(hook)
-}
-
-func (c *Console) showWebhookForm(v *visit, status int, f *webhookForm) error {
-	c.show(v, status, page.Layout{Title: f.title(), Invalid: f.Invalid()}, f.view(csrfToken(v.session), c.labels(v, true)))
-	return nil
-}
-
-func (c *Console) createWebhook(v *visit) error {
-	f := &webhookForm{page.Submitted(v.r, "")}
-	n := webhooks.NewHook{Private: v.Platform.Webhooks.AllowPrivate}
-	terms.Read(c.terms(v), &f.Form, nil, webhooks.Terms, &n)
-	if len(f.Errors) > 0 {
-		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
-	}
-	var secret string
-	var hook webhooks.Hook
-	err := v.spend(f.Value("nonce"))
-	if err == nil {
-		secret, hook, err = v.Platform.Webhooks.Add(v.ctx(), n)
-	}
-	switch {
-	case errors.Is(err, errSubmitted):
-		c.showMessage(v, http.StatusConflict, "This form was already submitted", "Its webhook was added and its secret shown then. If you did not copy it, change the secret of the webhook.")
-		return nil
-	case err != nil:
-		problem, status := c.explain(v, err)
-		return c.redisplayNewWebhook(v, status, problem)
-	}
-	c.log.InfoContext(v.ctx(), "console: webhook added", "webhook_id", hook.ID)
-	c.show(v, http.StatusOK, page.Layout{Title: page.Text("The webhook was added")}, webhookSecretView(hook.Name, secret, ""))
-	return nil
-}
-
-// updateWebhook changes a webhook. An address that is not public may stay, because the command line allowed
-// it.
-func (c *Console) updateWebhook(v *visit) error {
-	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		f := submittedWebhookForm(v.r, hook, "")
-		if f.Value("version") != f.Version {
-			f.Problem = "Somebody else has changed this webhook in the meantime. Compare with its page before you send the form again."
-			return c.showWebhookForm(v, http.StatusConflict, f)
-		}
-		private := v.Platform.Webhooks.AllowPrivate || hook.Private && f.Value("url") == hook.URL
-		n := webhooks.NewHook{URL: hook.URL, Name: hook.Name, Filter: hook.Filter, Record: hook.Record, Private: private}
-		terms.Read(c.terms(v), &f.Form, &storedWebhookForm(hook).Form, webhooks.Terms, &n)
-		if len(f.Errors) > 0 {
-			return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
-		}
-		patch := webhooks.Patch{URL: &n.URL, Filter: &n.Filter, Record: &n.Record, Private: private}
-		if n.Name != "" {
-			patch.Name = &n.Name
-		}
-		if _, err := v.Platform.Webhooks.Update(v.ctx(), hook, patch); err != nil {
+		secret, found, err := act(v, hook.ID)
+		switch {
+		case errors.Is(err, errSince):
+			return c.redisplayWebhook(v, http.StatusUnprocessableEntity, "Write the time as 2026-11-22T09:30.")
+		case errors.Is(err, errSubmitted):
+			return c.showSubmitted(v, "The secret was changed and shown then. If you did not copy it, change it again.")
+		case err != nil:
 			problem, status := c.explain(v, err)
-			return c.redisplayEditWebhook(v, status, problem)
+			return c.redisplayWebhook(v, status, problem)
+		case !found:
+			return c.redisplayWebhook(v, http.StatusNotFound, "There is no such webhook or delivery.")
 		}
-		c.log.InfoContext(v.ctx(), "console: webhook changed", "webhook_id", hook.ID)
-		return v.redirect(webhookPath(hook.ID))
+		c.log.InfoContext(v.ctx(), "console: "+action, "webhook_id", hook.ID)
+		switch {
+		case secret != "":
+			c.showWebhookSecret(v, page.Text("The secret was changed"), hook.Name, secret, "The earlier secret stays valid for a day.")
+			return nil
+		case action == "delete":
+			return redirect(v, webhooksPath)
+		default:
+			return redirect(v, webhookPath(hook.ID))
+		}
 	})
 }
 
-func webhookPath(id int64) string { return webhooksPath + "/" + strconv.FormatInt(id, 10) }
+// showWebhookSecret shows a secret, once, with what else there is to know.
+func (c *Console) showWebhookSecret(v *visit, title page.Text, name, secret string, more page.Text) {
+	c.show(v, http.StatusOK, page.Layout{Title: title}, g.Group{
+		h.P(page.Textf("This is the only time the secret of %s is shown. Copy it to the receiver, which checks signatures with it.", h.Strong(g.Text(name)))),
+		g.If(more != "", h.P(more)),
+		page.Secret("Secret", secret),
+		h.P(page.A(webhooksPath, page.Text("I have copied it: back to the list"))),
+	})
+}

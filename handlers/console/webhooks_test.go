@@ -1,9 +1,6 @@
 package console_test
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -13,7 +10,8 @@ import (
 	"github.com/bookside/bookside/fixtures"
 )
 
-func TestWebhooksAreManagedOnThePage(t *testing.T) {
+// TestLifeOfAWebhook: a webhook is added, changed, tried, disabled, given another secret and deleted.
+func TestLifeOfAWebhook(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	k := serve(t, database)
@@ -54,29 +52,11 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 		t.Error("a test is said to send a record")
 	}
 	database.Execute(t, "UPDATE wp_bookside_webhook_deliveries SET event = 'booking.created'")
-	v.open("/console/webhooks/1").says(http.StatusOK, withRecord, `href="/console/webhooks/1/deliveries/1">payload with the record</a>`)
-	v.open("/console/webhooks/1/deliveries/2").says(http.StatusNotFound, "There is no such webhook or delivery.")
-	sent := func(id int64, sentence string) {
-		t.Helper()
-		database.Execute(t, fmt.Sprintf("UPDATE wp_bookside_webhook_deliveries SET resource = 'customers', resource_id = %d", id))
-		p := v.open("/console/webhooks/1/deliveries/1").says(http.StatusOK, sentence, `"record":{`, "Lena")
-		body := regexp.MustCompile(`<pre class="payload"><code>(.*)</code></pre>`).FindStringSubmatch(string(p.body))
-		if body == nil {
-			t.Fatalf("no body: %s", p.body)
-		}
-		database.Execute(t, fmt.Sprintf("REPLACE INTO wp_bookside_webhook_tries (id, webhook_id, delivery_id, at, status, took_ms, failure, answer, digest) VALUES (1, 1, 1, '2026-11-20 10:00:00', 200, 5, '', '', '%x')",
-			sha256.Sum256([]byte(html.UnescapeString(body[1])))))
-	}
-	sent(1, "This is what a try sends now.")
-	sent(1, "This is exactly what the last try sent.")
-	database.Execute(t, "UPDATE wp_latepoint_customers SET last_name = 'Other' WHERE id = 1")
-	sent(1, "The last try sent something else, because the record has changed since.")
-	v.inGerman("/console/webhooks/1/deliveries/1").wantGerman("a payload")
-	database.Execute(t, "DELETE FROM wp_bookside_webhook_tries")
+	v.open("/console/webhooks/1").says(http.StatusOK, withRecord)
 	database.Execute(t, "UPDATE wp_bookside_webhook_deliveries SET event = 'bookside.test'")
-	v.open("/console/webhooks").says(http.StatusOK, `class="status active"`)
+	v.open("/console/webhooks").says(http.StatusOK, `class="status good"`)
 	database.Execute(t, "UPDATE wp_bookside_webhooks SET failing_since = '2026-01-02 10:00:00', key_id = 1")
-	v.open("/console/webhooks").says(http.StatusOK, `class="status failing"`, "failing since", `href="/console/keys/1">TestWebhooks`)
+	v.open("/console/webhooks").says(http.StatusOK, `class="status minor"`, "failing since", `href="/console/keys/1" class="word">TestLifeOfAWebhook`)
 	database.Execute(t, "UPDATE wp_bookside_webhook_deliveries SET status = 'failed', finished_at = created_at")
 	do("replay").leadsTo("/console/webhooks/1")
 	v.open("/console/webhooks/1").says(http.StatusOK, "waiting")
@@ -112,4 +92,26 @@ func TestWebhooksAreManagedOnThePage(t *testing.T) {
 	v.post("/console/webhooks/1/delete", asked.form("/console/webhooks/1/delete")).leadsTo("/console/webhooks")
 	v.open("/console/webhooks/1/delete").says(http.StatusNotFound, "There is no such webhook")
 	v.open("/console/webhooks/1").says(http.StatusNotFound, "There is no such webhook")
+}
+
+// TestFailedEventsAreToldAgain: the page shows what extensions were told, and tells them again.
+func TestFailedEventsAreToldAgain(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(now))
+	v := serve(t, database).login()
+	v.open("/console/webhooks").says(http.StatusOK, "They were told nothing yet.")
+	const columns = "INSERT INTO wp_bookside_events (id, event, record_id, status, tries, failure, due_at, created_at, finished_at) VALUES "
+	database.Execute(t, columns+"(1, 'booking_created', 12, 'failed', 1, 'no <b>answer', '2026-11-20', '2026-11-20', '2026-11-20')",
+		columns+"(2, 'transaction_created', 13, 'failed', 1, '', '2026-11-20', '2026-11-20', '2026-11-20')", columns+"(3, 'order_created', 14, 'done', 1, '', '2026-11-20', '2026-11-20', '2026-11-20')")
+	shown := v.open("/console/webhooks").says(http.StatusOK, "booking_created", "transaction_created", "order_created")
+	if strings.Contains(string(shown.body), "<b>") || strings.Count(string(shown.body), "Send again") != 1 {
+		t.Errorf("%s", shown.body)
+	}
+	const again = "/console/webhooks/events/1/again"
+	v.post(again, url.Values{}).want(http.StatusForbidden) // without the token of the session
+	form := shown.form(again)
+	v.post(again, form).leadsTo("/console/webhooks")
+	v.post(again, form).says(http.StatusNotFound, "There is no such failed event")
+	v.post("/console/webhooks/events/2/again", form).want(http.StatusNotFound)
+	v.post("/console/webhooks/events/x/again", form).want(http.StatusNotFound)
 }

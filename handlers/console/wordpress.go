@@ -2,136 +2,197 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/signed"
-	"github.com/bookside/bookside/handlers/console/facts"
+	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/signature"
 )
 
-func (c *Console) addWordPress(mux *http.ServeMux) {
-	get := func(path string, serve func(*visit) error) {
-		mux.Handle("GET "+WordPressPath+path, c.withSignature(serve))
-	}
-	post := func(path string, serve func(*visit) error) {
-		mux.Handle("POST "+WordPressPath+path, c.withSignature(serve))
-	}
-	post("/page", c.showFramed)
-	post("/report", c.showReport)
-	get("/keys", c.list)
-	get("/keys/new", c.showNew)
-	post("/keys/new", c.create)
-	get("/keys/{id}", c.showEdit)
-	post("/keys/{id}", c.update)
-	get("/keys/{id}/roll", c.showRoll)
-	post("/keys/{id}/roll", c.roll)
-	get("/webhooks", c.listWebhooks)
-	get("/webhooks/{id}", func(v *visit) error { return c.showWebhook(v, http.StatusOK, "") })
-	get("/extensions", func(v *visit) error { return c.listEvents(v, http.StatusOK, "") })
-	post("/extensions/{id}/again", c.tellAgain)
-	get("/changes", c.listChanges)
-	get("/overlaps", c.listOverlaps)
-	get("/requests", c.listRequests)
-	get("/requests/{id}", c.showRequest)
-	get("/free-times", c.showFreeTimes)
-	get("/console", c.showAddress)
-	get("/availability", func(v *visit) error {
-		return v.askFor(keys.Key{Permissions: []string{"read_availability"}}, http.MethodGet, "/availability?"+v.r.URL.RawQuery)
-	})
-	post("/bookings", func(v *visit) error { return c.book(v, http.MethodPost, "/bookings") })
-	post("/bookings/{id}", func(v *visit) error {
-		return c.book(v, http.MethodPut, "/bookings/"+url.PathEscape(v.r.PathValue("id")))
-	})
-	mux.Handle(WordPressPath+"/", c.withSignature(c.noPage))
+// WordPressPath is the path below which the companion asks for pages of the console, by signed requests. It has checked the
+// right of the user of WordPress, and the nonce of a form.
+const WordPressPath = "/wordpress"
+
+// frame is a page of wp-admin that shows a page of the console.
+type frame struct {
+	Method   string `json:"method"`   // GET or POST
+	Path     string `json:"path"`     // of the page below Path, with its query, such as /keys?done=changed&id=3
+	Form     string `json:"form"`     // as the browser sent it
+	UserID   int64  `json:"user_id"`  // who looks
+	Login    string `json:"login"`    // the name of that user
+	Language string `json:"language"` // that the user reads, such as de-DE
+	Address  string `json:"address"`  // of the page of wp-admin; the path of a page is added as a parameter
+	Nonce    string `json:"nonce"`    // for forms
 }
 
-// withSignature serves requests signed with the secret of this site.
-func (c *Console) withSignature(serve func(*visit) error) http.Handler {
-	return c.withDatabase(func(v *visit) error {
-		body, err := io.ReadAll(v.r.Body)
-		if err != nil {
-			return v.refuse(http.StatusRequestEntityTooLarge, "The request is too long, or broke off.")
-		}
-		v.signAnswer, err = c.signatures.Check(v.r, body, v.Platform, v.Tokens)
-		if refusal, refused := errors.AsType[*signature.Error](err); refused {
-			if refusal.RetryAfter > 0 {
-				v.w.Header().Set(retryAfterHeader, strconv.FormatInt(refusal.RetryAfter, 10))
-			}
-			return v.refuse(refusal.Status, refusal.Message)
-		}
-		if err != nil {
-			return err
-		}
-		v.r.Body = io.NopCloser(bytes.NewReader(body))
-		if v.r.ParseForm() != nil {
-			return c.badForm(v)
-		}
-		v.person = keys.CutName(v.r.PostForm.Get("person"), "")
-		v.userID, _ = strconv.ParseInt(v.r.Form.Get("user"), 10, 64) // most pages do not send it
-		return serve(v)
-	})
+// Parameters of the page of wp-admin.
+const (
+	pathParameter  = "at"
+	nonceParameter = "_wpnonce"
+)
+
+// framed is a page for the companion: what it prints, or where it sends the browser.
+type framed struct {
+	Title    string `json:"title"`
+	Content  string `json:"content"`
+	Location string `json:"location,omitempty"`
 }
 
-// book sends the booking in the form to the API, for the WordPress user in it and within what their role allows.
-func (c *Console) book(v *visit, method, path string) error {
-	user := keys.Key{Permissions: []string{"write_bookings"}}
-	var err error
-	if user.UserID, err = strconv.ParseInt(v.r.PostForm.Get("user"), 10, 64); err != nil {
-		return c.badForm(v)
-	}
-	for name, ids := range map[string]*[]int64{"agents": &user.Scope.Agents, "services": &user.Scope.Services, "locations": &user.Scope.Locations} {
-		if *ids, err = keys.ParseIDs(v.r.PostForm.Get(name)); err != nil {
-			return c.badForm(v)
-		}
-	}
-	return v.askFor(user, method, path)
+// framedReport is the state of the site for WordPress's Site Health.
+type framedReport struct {
+	Level   string `json:"level"`
+	Content string `json:"content"`
 }
 
-// askFor sends the API's response to a request with the content of the form.
-func (v *visit) askFor(user keys.Key, method, target string) error {
-	user.Kind = keys.User
-	r, err := http.NewRequestWithContext(v.ctx(), method, v.basePath()+target, strings.NewReader(v.r.PostForm.Get("content")))
+// refusal says why a request from WordPress is not answered.
+type refusal struct {
+	Message string `json:"message"`
+}
+
+// address returns where a page of the console is in wp-admin.
+func (f *frame) address(path string) string {
+	below := strings.TrimPrefix(path, Path)
+	if below == "" {
+		return f.Address
+	}
+	return f.Address + "&" + url.Values{pathParameter: {below}}.Encode()
+}
+
+// frameOf returns the page of wp-admin that shows a page; nil for a browser.
+func frameOf(r *http.Request) *frame {
+	f, _ := r.Context().Value(frame{}).(*frame)
+	return f
+}
+
+// framedPath matches the paths of pages with their queries.
+var framedPath = regexp.MustCompile(`^(/[a-z0-9-]+)*(\?.*)?$`)
+
+// errFrame means that the companion asks for no page.
+var errFrame = errors.New("not a page")
+
+// request is the one of the browser that looks at the frame.
+func (f *frame) request(ctx context.Context, from string) (*http.Request, error) {
+	if !framedPath.MatchString(f.Path) || f.Method != http.MethodGet && f.Method != http.MethodPost {
+		return nil, errFrame
+	}
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, frame{}, f), f.Method, Path+f.Path, strings.NewReader(f.Form))
 	if err != nil {
-		return fmt.Errorf("ask the API: %w", err)
+		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	status, _, answer := v.Ask(user, r)
-	return v.send(http.StatusOK, apiFacts{status, answer})
+	r.URL, r.RemoteAddr = page.ValidQuery(r.URL), from
+	r.Header.Set("Accept-Language", f.Language)
+	if f.Method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return r, nil
 }
 
-// apiFacts is a response of the API.
-type apiFacts struct {
-	Status int             `json:"status"`
-	Answer json.RawMessage `json:"answer"`
+// response is what a page answers, before it is signed.
+type response struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
 }
 
-func (v *visit) refuse(status int, message string) error {
-	return v.send(status, facts.Message{Message: message})
+func (a *response) Header() http.Header            { return a.header }
+func (a *response) WriteHeader(status int)         { a.status = status }
+func (a *response) Write(text []byte) (int, error) { return a.body.Write(text) }
+
+// inWordPress answers signed requests for a frame.
+func (c *Console) inWordPress(serve func(*Site, *http.Request) (status int, answer []byte)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		site := c.site.Load()
+		if site == nil {
+			refuse(w, &signature.Error{Status: http.StatusServiceUnavailable, Message: "The server of the API is not connected to the database yet. Try again in a moment.", RetryAfter: retryAfter})
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			refuse(w, &signature.Error{Status: http.StatusRequestEntityTooLarge, Message: "The request is too long, or broke off."})
+			return
+		}
+		sign, err := c.signatures.Check(r, body, site.Platform, site.Tokens)
+		if refused, ok := errors.AsType[*signature.Error](err); ok {
+			refuse(w, refused)
+			return
+		}
+		if err != nil {
+			c.log.ErrorContext(r.Context(), "console failed", "error", err)
+			refuse(w, &signature.Error{Status: http.StatusServiceUnavailable, Message: "The database cannot be used at the moment. Try again later.", RetryAfter: retryAfter})
+			return
+		}
+		var f frame
+		asked, err := r, json.Unmarshal(body, &f)
+		if err == nil {
+			asked, err = f.request(r.Context(), r.RemoteAddr)
+		}
+		if err != nil {
+			refuse(w, &signature.Error{Status: http.StatusBadRequest, Message: "This form cannot be read. Go back and send it again."})
+			return
+		}
+		status, answer := serve(site, asked)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set(signed.Header, sign(status, answer))
+		w.WriteHeader(status)
+		_, _ = w.Write(answer) // fails only if the client is gone
+	}
 }
 
-// send sends JSON to WordPress, signed if the request was.
-func (v *visit) send(status int, facts any) error {
-	body, err := json.Marshal(facts)
-	if err != nil { // facts are texts and numbers
-		status, body = http.StatusInternalServerError, nil
+// framedPage answers with a page, or where it leads.
+func (c *Console) framedPage(_ *Site, r *http.Request) (status int, answer []byte) {
+	a := &response{header: http.Header{}, status: http.StatusOK}
+	c.routes.ServeHTTP(a, r)
+	if to := a.header.Get("Location"); to != "" {
+		return http.StatusOK, encoded(framed{Location: frameOf(r).address(to)})
 	}
-	v.w.Header().Set("Content-Type", "application/json")
-	sign := v.signAnswer
-	if v.frame != nil {
-		sign = v.frame.sign
-	}
-	if sign != nil {
-		v.w.Header().Set(signed.Header, sign(status, body))
-	}
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(body) // fails only if the client is gone
-	return nil
+	return a.status, a.body.Bytes()
 }
+
+// report answers with what needs a person.
+func (c *Console) report(site *Site, r *http.Request) (status int, answer []byte) {
+	v := &visit{Site: site, r: r, frame: frameOf(r)}
+	needs, level, err := v.needs()
+	if err != nil {
+		problem, status := c.explain(v, err)
+		return status, encoded(refusal{string(problem)})
+	}
+	return http.StatusOK, encoded(framedReport{level.String(), rendered(needs, c.reader(v))})
+}
+
+// rendered is a node as HTML.
+func rendered(node interface{ Render(io.Writer) error }, reader page.Reader) string {
+	var text bytes.Buffer
+	_ = node.Render(page.For(&text, reader)) // a buffer takes everything
+	return text.String()
+}
+
+// encoded is an answer as JSON.
+func encoded(answer any) []byte {
+	text, err := json.Marshal(answer)
+	if err != nil { // answers are texts
+		panic(err)
+	}
+	return text
+}
+
+// refuse says why a request is not answered, unsigned.
+func refuse(w http.ResponseWriter, why *signature.Error) {
+	if why.RetryAfter > 0 {
+		w.Header().Set(retryAfterHeader, strconv.FormatInt(why.RetryAfter, 10))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(why.Status)
+	_, _ = w.Write(encoded(refusal{why.Message})) // fails only if the client is gone
+}
+
+// person is the login of who looks, as a name for what they make.
+func (f *frame) person() string { return keys.CutName(f.Login, "") }

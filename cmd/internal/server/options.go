@@ -50,7 +50,6 @@ func handlerOptions(c settings.Config) (handlers.Options, error) {
 		AllowedOrigins:      c.Server.CORSOrigins,
 		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
 		LogClients:          c.Log.Clients,
-		KeepBodies:          c.Requests.Bodies == settings.MaskedBodies,
 		MCP:                 c.MCP.Enabled,
 		Version:             Build().Version,
 		RateLimit: ratelimit.Options{

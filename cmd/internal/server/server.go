@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
@@ -117,7 +116,6 @@ func (s *Server) serveSite(ctx context.Context, api *apiServer) (again *reopenin
 	}()
 	s.metrics.Observe(platform)
 	s.metrics.OverlapInterval(s.Config.Conflicts.Interval)
-	recorder := daystats.NewRecorder(db, s.Now, s.Log)
 	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
 		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
 	}
@@ -125,8 +123,8 @@ func (s *Server) serveSite(ctx context.Context, api *apiServer) (again *reopenin
 	if s.Config.Requests.Keep > 0 {
 		requests = requestlog.New(db, s.Now, s.Log, s.Config.Requests.Keep)
 	}
-	defer s.startWork(ctx, db, platform, recorder, requests)()
-	return s.serveAPI(ctx, api, db, platform, recorder, requests)
+	defer s.startWork(ctx, db, platform, requests)()
+	return s.serveAPI(ctx, api, db, platform, requests)
 }
 
 // collectLess makes the garbage collector run less often, unless GOGC is set: the
@@ -190,7 +188,7 @@ func (s *Server) startAPI(ctx context.Context) (*apiServer, error) {
 }
 
 // serveAPI serves until ctx ends or the site has to be opened again, and then lets running requests finish.
-func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder, requests *requestlog.Log) (again *reopening, err error) {
+func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, requests *requestlog.Log) (again *reopening, err error) {
 	options := api.options
 	shared, closeShared, err := s.sharedCounts(ctx, db)
 	if err != nil {
@@ -198,7 +196,7 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	}
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
-	options.Figures, options.Requests = recorder, requests
+	options.Requests = requests
 	store := keys.NewStore(db, s.Now, rand.Reader)
 	stopping := make(chan struct{})
 	options.Stopping = stopping
@@ -206,21 +204,19 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	api.starting.Open(serving)
 	s.probes.Started(platform)
 	s.console.Open(console.Site{
-		Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Figures: recorder, Requests: requests,
+		Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Requests: requests,
 		Examine: func(ctx context.Context) (diagnose.Report, error) {
 			return diagnose.Examine(ctx, s.target.Config, db, s.Now)
 		},
 		Ask: func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
 			return handlers.AskFor(serving, user, r)
 		},
-		Record:  handlers.WebhookOptions(platform, store, s.Config.Compat.Timestamps == "site").Record,
 		API:     "http://" + Dialable(api.address) + base,
 		Proxied: len(options.TrustedProxies) > 0,
 		Proxy: console.Proxy{
 			Address:    s.Config.Admin.BaseURL,
 			UserHeader: s.Config.Admin.TrustedUserHeader, Networks: options.TrustedProxies,
 		},
-		Closed:   !s.Config.Admin.KeysPage,
 		ReadOnly: s.Config.Admin.ReadOnly,
 		Timeout:  options.RequestTimeout,
 	})

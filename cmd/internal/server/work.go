@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bookside/bookside/adapter/daystats"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/notify"
@@ -21,14 +20,13 @@ import (
 
 // startWork starts the background work. It runs until ctx ends or stop is called;
 // stop waits for work in progress.
-func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, recorder *daystats.Recorder, requests *requestlog.Log) (stop func()) {
+func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, requests *requestlog.Log) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { every(ctx, schemaAge, db.ForgetSchema) })
 	work.Go(func() { s.addLostColumns(ctx, db) })
 	work.Go(func() { s.watchWrites(ctx, db) })
 	work.Go(func() { upkeep.NewSweeper(db, s.Now, s.Log).Run(ctx) })
-	work.Go(func() { recorder.Run(ctx) })
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.Log) })
 	work.Go(func() { platform.Events.Run(ctx) })
 	work.Go(func() { s.wakeCompanion(ctx, platform) })

@@ -59,8 +59,7 @@ type Config struct {
 		Waiting  int
 	}
 	Requests struct {
-		Keep   int // 0 for none
-		Bodies string
+		Keep int // 0 for none
 	}
 	Auth struct {
 		QueryParameter      string

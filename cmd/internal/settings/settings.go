@@ -84,12 +84,6 @@ const (
 	MailPlain    = "none"
 )
 
-// The values of requests.bodies.
-const (
-	NoBodies     = "none"
-	MaskedBodies = "masked"
-)
-
 // The values of extensions.ask.
 const (
 	AskAuto  = "auto"
@@ -249,9 +243,6 @@ var All = []Setting{
 	newSetting("requests.keep", func(c *Config) *int { return &c.Requests.Keep }, 10_000,
 		"requests to the API that the console shows, for at most 7 days; 0 to keep none",
 		between(0, 100_000, "write a number up to 100000, such as 10000, or 0 to keep none")),
-	newSetting("requests.bodies", func(c *Config) *string { return &c.Requests.Bodies }, NoBodies,
-		"with masked, the console also shows what test keys sent in bodies: names of fields, ids, times, amounts and statuses; all else is masked",
-		oneOf("write none or masked", NoBodies, MaskedBodies)),
 
 	newSetting("auth.query_parameter", func(c *Config) *string { return &c.Auth.QueryParameter }, "api_key",
 		"query parameter that may contain the API key; empty to disable it",

@@ -127,7 +127,7 @@ func TestEverySetting(t *testing.T) {
 	want.Changes.Interval, want.Changes.Sweep, want.Changes.Keep, want.Changes.Waiting = 2*time.Second, time.Minute, 48*time.Hour, 9
 	want.Webhooks.Enabled, want.Webhooks.SecretKey, want.Webhooks.AllowPrivate = false, strings.Repeat("k", 43)+"=", true
 	want.Lists.ExactCountMS, want.Lists.CountMaxAge, want.Lists.MaxExports = 7, 3*time.Second, 2
-	want.Admin.BaseURL, want.Admin.TrustedUserHeader, want.Requests.Keep, want.Requests.Bodies = "https://bookings.example.com", "X-Forwarded-User", 100, "masked"
+	want.Admin.BaseURL, want.Admin.TrustedUserHeader, want.Requests.Keep = "https://bookings.example.com", "X-Forwarded-User", 100
 	samples := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
 		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""}, {"db.prepare", "false", ""},
@@ -146,7 +146,7 @@ func TestEverySetting(t *testing.T) {
 		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
 		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
 		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""}, {"log.format", "json", ""}, {"log.clients", "true", ""},
-		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""}, {"requests.keep", "100", ""}, {"requests.bodies", "masked", ""},
+		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""}, {"requests.keep", "100", ""},
 		{"webhooks.enabled", "false", ""}, {"webhooks.secret_key", strings.Repeat("k", 43) + "=", ""}, {"webhooks.allow_private", "true", ""},
 		{"extensions.ask", "never", ""}, {"extensions.cache", "5s", ""}, {"extensions.unreachable", "serve", ""},
 		{"extensions.unknown", "refuse", ""}, {"extensions.messages", "server", ""}, {"mcp.enabled", "false", ""}, {"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""}, {"lists.max_exports", "2", ""},

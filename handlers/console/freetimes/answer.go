@@ -6,7 +6,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/handlers/console/page"
 )
 
 // Answer is the response of the API.
@@ -29,24 +28,6 @@ type Start struct {
 	Booking   int64               `json:"booking_id"`
 	Extension string              `json:"extension"`
 }
-
-// Why says why nothing can begin at a time of the day; "" if it is free.
-func (a Answer) Why(at string) string {
-	explain := a.Data.Explain
-	if explain.Missing != "" {
-		return explain.Message
-	}
-	if i := slices.IndexFunc(explain.Unavailable, func(s Start) bool { return s.At == at }); i >= 0 {
-		return explain.Unavailable[i].Message
-	}
-	if slices.Contains(a.Data.Free, at) {
-		return ""
-	}
-	return string(noStart)
-}
-
-// noStart is said of times that the answer does not have.
-const noStart page.Text = "It is outside of the working hours, or between the starts that the service offers."
 
 // Starts are those that follow each other and are free, or not free for the same reason.
 type Starts struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // Places are the pages of wp-admin where a reason is changed, given the address of WordPress; none if that is "".
-func (q Question) Places(address string, s Start) []page.Link {
+func (q Question) Places(address string, s Start) []page.Place {
 	if address == "" {
 		return nil
 	}
@@ -16,53 +16,53 @@ func (q Question) Places(address string, s Start) []page.Link {
 		if s.Booking == 0 {
 			return nil
 		}
-		return []page.Link{{Text: "the booking", Path: slots.BookingURL(address, s.Booking)}}
+		return []page.Place{{Text: "the booking", Address: slots.BookingURL(address, s.Booking)}}
 	case availability.NoCapacity:
-		return []page.Link{q.servicePlace(address, "seats and bookings a day of the service")}
+		return []page.Place{q.servicePlace(address, "seats and bookings a day of the service")}
 	case availability.Off:
-		return append(q.schedulePlaces(address), page.Link{Text: "calendar", Path: slots.AdminURL(address, "calendars__view", 0)})
+		return append(q.schedulePlaces(address), page.Place{Text: "calendar", Address: slots.AdminURL(address, "calendars__view", 0)})
 	case availability.OwnEvent:
 		if q.Agent != 0 {
-			return []page.Link{{Text: "calendars of the agent", Path: slots.AdminURL(address, "agents__edit_form", q.Agent)}}
+			return []page.Place{{Text: "calendars of the agent", Address: slots.AdminURL(address, "agents__edit_form", q.Agent)}}
 		}
-		return []page.Link{{Text: "calendars", Path: slots.AdminURL(address, "integrations__external_calendars", 0)}}
+		return []page.Place{{Text: "calendars", Address: slots.AdminURL(address, "integrations__external_calendars", 0)}}
 	case availability.AssetTaken:
-		return []page.Link{q.servicePlace(address, "rooms and devices of the service")}
+		return []page.Place{q.servicePlace(address, "rooms and devices of the service")}
 	case availability.NotOffered:
-		return []page.Link{{Text: "plugins", Path: address + "/wp-admin/plugins.php"}}
+		return []page.Place{{Text: "plugins", Address: address + "/wp-admin/plugins.php"}}
 	case availability.OutsideWindow:
-		return []page.Link{q.servicePlace(address, "earliest and latest booking of the service"), {Text: "general settings", Path: slots.AdminURL(address, "settings__general", 0)}}
+		return []page.Place{q.servicePlace(address, "earliest and latest booking of the service"), {Text: "general settings", Address: slots.AdminURL(address, "settings__general", 0)}}
 	default: // it is free, is past or is held for some minutes
 		return nil
 	}
 }
 
 // PlacesOfMissing are the pages of wp-admin where what is missing is set.
-func (q Question) PlacesOfMissing(address string, missing slots.Missing) []page.Link {
+func (q Question) PlacesOfMissing(address string, missing slots.Missing) []page.Place {
 	if address == "" {
 		return nil
 	}
 	if missing == slots.MissingHours || missing == slots.MissingDayOff || missing == slots.MissingLongHours {
 		return q.schedulePlaces(address)
 	}
-	places := []page.Link{q.servicePlace(address, "the service")}
+	places := []page.Place{q.servicePlace(address, "the service")}
 	if q.Agent != 0 {
-		places = append(places, page.Link{Text: "the agent", Path: slots.AdminURL(address, "agents__edit_form", q.Agent)})
+		places = append(places, page.Place{Text: "the agent", Address: slots.AdminURL(address, "agents__edit_form", q.Agent)})
 	}
 	if q.Location != 0 {
-		places = append(places, page.Link{Text: "the location", Path: slots.AdminURL(address, "locations__edit_form", q.Location)})
+		places = append(places, page.Place{Text: "the location", Address: slots.AdminURL(address, "locations__edit_form", q.Location)})
 	}
 	return places
 }
 
-func (q Question) servicePlace(address string, text page.Text) page.Link {
-	return page.Link{Text: text, Path: slots.AdminURL(address, "services__edit_form", q.Service)}
+func (q Question) servicePlace(address string, text page.Text) page.Place {
+	return page.Place{Text: text, Address: slots.AdminURL(address, "services__edit_form", q.Service)}
 }
 
 // schedulePlaces are where hours and days off are set: those of the agent and of the service, otherwise those of the site.
-func (q Question) schedulePlaces(address string) (places []page.Link) {
+func (q Question) schedulePlaces(address string) (places []page.Place) {
 	if q.Agent != 0 {
-		places = append(places, page.Link{Text: "schedule of the agent", Path: slots.AdminURL(address, "agents__edit_form", q.Agent)})
+		places = append(places, page.Place{Text: "schedule of the agent", Address: slots.AdminURL(address, "agents__edit_form", q.Agent)})
 	}
-	return append(places, q.servicePlace(address, "schedule of the service"), page.Link{Text: "general schedule", Path: slots.AdminURL(address, "settings__work_periods", 0)})
+	return append(places, q.servicePlace(address, "schedule of the service"), page.Place{Text: "general schedule", Address: slots.AdminURL(address, "settings__work_periods", 0)})
 }

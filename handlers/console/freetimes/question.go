@@ -14,7 +14,6 @@ import (
 type Question struct {
 	Day                      availability.Day
 	Service, Agent, Location int64 // agent and location may be 0 for any
-	Booking                  int64 // to be moved; 0 for a new one
 }
 
 // Read reads the question in the address of the page. The day is today unless it says another one.
@@ -23,7 +22,7 @@ func Read(query url.Values, today availability.Day) Question {
 	if day, ok := availability.ParseDay(query.Get("day")); ok && day < availability.LastDay {
 		q.Day = day
 	}
-	for name, id := range map[string]*int64{"service": &q.Service, "agent": &q.Agent, "location": &q.Location, "booking": &q.Booking} {
+	for name, id := range map[string]*int64{"service": &q.Service, "agent": &q.Agent, "location": &q.Location} {
 		if number, err := strconv.ParseInt(query.Get(name), 10, 64); err == nil && number > 0 {
 			*id = number
 		}
@@ -34,7 +33,7 @@ func Read(query url.Values, today availability.Day) Question {
 // Query is the question as Read reads it.
 func (q Question) Query() string {
 	query := url.Values{"day": {q.Day.String()}}
-	for name, id := range map[string]int64{"service": q.Service, "agent": q.Agent, "location": q.Location, "booking": q.Booking} {
+	for name, id := range map[string]int64{"service": q.Service, "agent": q.Agent, "location": q.Location} {
 		if id != 0 {
 			query.Set(name, strconv.FormatInt(id, 10))
 		}
@@ -45,7 +44,7 @@ func (q Question) Query() string {
 // Target is the question as a request to the API.
 func (q Question) Target() string {
 	query := url.Values{"date": {q.Day.String()}, "explain": {"1"}, "service_id": {strconv.FormatInt(q.Service, 10)}, "agent_id": {"any"}, "location_id": {"any"}}
-	for name, id := range map[string]int64{"agent_id": q.Agent, "location_id": q.Location, "booking_id": q.Booking} {
+	for name, id := range map[string]int64{"agent_id": q.Agent, "location_id": q.Location} {
 		if id != 0 {
 			query.Set(name, strconv.FormatInt(id, 10))
 		}

@@ -8,7 +8,7 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// Chart plots numbers over time. Its text is HTML, so that it keeps its size on a small screen while the
+// Chart stacks numbers over time. Its text is HTML, so that it keeps its size on a small screen while the
 // picture stretches.
 type Chart struct {
 	ID     string
@@ -16,52 +16,41 @@ type Chart struct {
 	Series []Series
 	Labels []string // of the columns, for tooltips and the table
 	Axis   []Text   // evenly spread below the picture
-	Format func(float64) string
-	Lines  bool   // instead of stacked bars
-	Mark   int    // the column to mark, for example today's; -1 for none
-	Hint   Phrase // nil for none
+	Mark   int      // the column to mark, for example today's; -1 for none
+	Hint   Phrase   // nil for none
 }
 
 // Series is a row of numbers, one for each column.
 type Series struct {
 	Name   Text
 	Class  string // has the colour
-	Values []float64
-	Total  Phrase // for the legend; nil for none
+	Values []int
+}
+
+func (s Series) total() (sum int) {
+	for _, value := range s.Values {
+		sum += value
+	}
+	return sum
 }
 
 const chartHeight = 100
 
-// top returns the end of the scale: the largest value, rounded up to 1, 2 or 5 times a power
-// of ten.
-func (c Chart) top() float64 {
-	var largest float64
+// top returns the end of the scale: the largest sum, rounded up to 1, 2 or 5 times a power of ten.
+func (c Chart) top() int {
+	largest := 1
 	for i := range c.Labels {
-		var sum float64
+		sum := 0
 		for _, s := range c.Series {
-			if c.Lines {
-				sum = max(sum, s.Values[i])
-			} else {
-				sum += s.Values[i]
-			}
+			sum += s.Values[i]
 		}
 		largest = max(largest, sum)
 	}
-	return roundUp(largest)
-}
-
-func roundUp(value float64) float64 {
-	if value <= 0 {
-		return 1
-	}
-	for power := 1e-3; ; power *= 10 {
-		for _, step := range []float64{1, 2, 5} {
-			if value <= step*power {
+	for power := 1; ; power *= 10 {
+		for _, step := range []int{1, 2, 5} {
+			if largest <= step*power {
 				return step * power
 			}
-		}
-		if power > 1e12 {
-			return value
 		}
 	}
 }
@@ -70,11 +59,13 @@ func roundUp(value float64) float64 {
 func (c Chart) View() g.Node {
 	top := c.top()
 	return h.Figure(h.Class("chart"), h.Aria("labelledby", c.ID),
-		h.FigCaption(h.H3(h.ID(c.ID), c.Title), c.legend()),
+		h.FigCaption(h.H3(h.ID(c.ID), c.Title), h.Ul(h.Class("legend"), g.Map(c.Series, func(s Series) g.Node {
+			return h.Li(h.Class(s.Class), s.Name, g.Text(" "), h.Strong(g.Text(strconv.Itoa(s.total()))))
+		}))),
 		h.Div(h.Class("plot"),
-			h.Span(h.Class("scale"), g.Text(c.Format(top))),
+			h.Span(h.Class("scale"), g.Text(strconv.Itoa(top))),
 			g.El("svg", g.Attr("viewBox", fmt.Sprintf("0 0 %d %d", len(c.Labels)*10, chartHeight)), g.Attr("preserveAspectRatio", "none"), h.Aria("hidden", "true"),
-				c.marked(), c.shapes(top), c.columns()),
+				g.If(c.Mark >= 0, rect("marked", c.Mark*10, 0, 10, chartHeight)), c.bars(top), c.columns()),
 		),
 		h.Div(h.Class("axis"), h.Aria("hidden", "true"), g.Map(c.Axis, func(text Text) g.Node { return h.Span(text) })),
 		g.If(c.Hint != nil, h.P(h.Class("hint"), c.Hint)),
@@ -82,28 +73,11 @@ func (c Chart) View() g.Node {
 	)
 }
 
-func (c Chart) legend() g.Node {
-	return h.Ul(h.Class("legend"), g.Map(c.Series, func(s Series) g.Node {
-		return h.Li(h.Class(s.Class), s.Name, g.If(s.Total != nil, g.Group{g.Text(" "), h.Strong(s.Total)}))
-	}))
+func rect(class string, x int, y float64, width int, height float64, inside ...g.Node) g.Node {
+	return g.El("rect", h.Class(class), g.Attr("x", strconv.Itoa(x)), g.Attr("y", fmt.Sprintf("%.4g", y)), g.Attr("width", strconv.Itoa(width)), g.Attr("height", fmt.Sprintf("%.4g", height)), g.Group(inside))
 }
 
-func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 32) }
-
-// Rect is a rectangle of a picture.
-func Rect(class string, x, y, width, height float64, inside ...g.Node) g.Node {
-	return g.El("rect", h.Class(class), g.Attr("x", number(x)), g.Attr("y", number(y)), g.Attr("width", number(width)), g.Attr("height", number(height)), g.Group(inside))
-}
-
-// marked is the background of the marked column.
-func (c Chart) marked() g.Node {
-	return g.If(c.Mark >= 0, Rect("marked", float64(c.Mark*10), 0, 10, chartHeight))
-}
-
-func (c Chart) shapes(top float64) g.Node {
-	if c.Lines {
-		return g.Map(c.Series, func(s Series) g.Node { return line(s, top) })
-	}
+func (c Chart) bars(top int) g.Node {
 	var bars g.Group
 	for i := range c.Labels {
 		y := float64(chartHeight)
@@ -111,31 +85,12 @@ func (c Chart) shapes(top float64) g.Node {
 			if s.Values[i] == 0 {
 				continue
 			}
-			height := max(s.Values[i]/top*chartHeight, 1) // one among many must be visible
+			height := max(float64(s.Values[i])/float64(top)*chartHeight, 1) // one among many must be visible
 			y -= height
-			bars = append(bars, Rect(s.Class, float64(i*10)+1, max(y, 0), 8, height))
+			bars = append(bars, rect(s.Class, i*10+1, max(y, 0), 8, height))
 		}
 	}
 	return bars
-}
-
-// line connects the values, with a gap where there is none.
-func line(s Series, top float64) g.Node {
-	path, drawing := "", false
-	for i, value := range s.Values {
-		if value == 0 {
-			drawing = false
-			continue
-		}
-		y := chartHeight - value/top*chartHeight
-		if drawing {
-			path += fmt.Sprintf("L%d %s", i*10+5, number(y))
-		} else {
-			path += fmt.Sprintf("M%d %sh1", i*10+4, number(y)) // a value by itself is a dot
-		}
-		drawing = true
-	}
-	return g.El("path", h.Class(s.Class), g.Attr("d", path), g.Attr("fill", "none"), g.Attr("vector-effect", "non-scaling-stroke"))
 }
 
 // columns shows the numbers of a column as a tooltip.
@@ -143,15 +98,13 @@ func (c Chart) columns() g.Node {
 	var all g.Group
 	for i, label := range c.Labels {
 		text := Phrases{Name(label)}
-		empty := true
 		for _, s := range c.Series {
 			if s.Values[i] != 0 {
-				text = append(text, Name("\n"), s.Name, Name(": "+c.Format(s.Values[i])))
-				empty = false
+				text = append(text, Name("\n"), s.Name, Name(": "+strconv.Itoa(s.Values[i])))
 			}
 		}
-		if !empty {
-			all = append(all, Rect("column", float64(i*10), 0, 10, chartHeight, g.El("title", text)))
+		if len(text) > 1 {
+			all = append(all, rect("column", i*10, 0, 10, chartHeight, g.El("title", text)))
 		}
 	}
 	return all
@@ -161,13 +114,12 @@ func (c Chart) columns() g.Node {
 func (c Chart) table() g.Node {
 	var rows g.Group
 	for i, label := range c.Labels {
-		empty := true
-		cells := g.Group{h.Th(h.Scope("row"), g.Text(label))}
+		sum, cells := 0, g.Group{h.Th(h.Scope("row"), g.Text(label))}
 		for _, s := range c.Series {
-			empty = empty && s.Values[i] == 0
-			cells = append(cells, h.Td(g.Text(c.Format(s.Values[i]))))
+			sum += s.Values[i]
+			cells = append(cells, h.Td(g.Text(strconv.Itoa(s.Values[i]))))
 		}
-		if !empty {
+		if sum > 0 {
 			rows = append(rows, h.Tr(cells))
 		}
 	}

@@ -3,11 +3,8 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -16,26 +13,17 @@ import (
 // DayMinutes are the minutes of a day in a Grid.
 const DayMinutes = 24 * 60
 
-const (
-	gridStep    = 5 // the height of a row of a grid, in minutes
-	gridLanes   = 6 // how many items are shown beside each other; more cover each other
-	gridColumns = 7
-)
+// gridStep is the height of a row of a grid, in minutes.
+const gridStep = 5
 
-// Grid shows the hours of days beside each other, at most gridColumns. It needs ServeGridStyle.
-type Grid struct {
-	Columns    []Column
-	start, end int // full hours around everything, in minutes after midnight
-}
+// Grid shows the hours of a day for several people or things beside each other.
+type Grid struct{ Columns []Column }
 
-// Column is a day in a Grid.
+// Column is the day of one of them.
 type Column struct {
 	Title Phrase
-	Path  string // of a page with more of it
-	Today bool
 	Open  []Span
 	items []Item
-	lanes int // beside each other
 }
 
 // Span is a time of a day, in minutes after midnight.
@@ -51,14 +39,14 @@ func (s Span) String() string {
 // OfDay reports whether a part of the time is on the day.
 func (s Span) OfDay() bool { return s.To > 0 && s.From < DayMinutes }
 
+func (s Span) overlaps(other Span) bool { return s.From < other.To && other.From < s.To }
+
 // Item is something that takes time in a Column.
 type Item struct {
 	Span
-	Kind    string // the first class
-	Classes string // the others
-	Behind  bool   // whether others cover it
+	Class   string
+	Behind  bool // whether others cover it
 	Content func(Span) g.Node
-	lane    int // from 1; 0 for the whole width
 }
 
 // Add adds the part of an item that is on the day.
@@ -69,123 +57,110 @@ func (c *Column) Add(item Item) {
 	}
 }
 
-// arrange puts items at the same time into lanes.
-func (c *Column) arrange() {
-	slices.SortStableFunc(c.items, func(a, b Item) int { return cmp.Or(a.From-b.From, a.To-b.To) })
-	c.lanes = 1
-	var ends []int      // of the lanes
-	var group, last int // where those that overlap begin, and when they end
-	for i := range c.items {
-		item := &c.items[i]
+// room is the part of a column's width that an item has.
+type room struct{ left, width, of int }
+
+// arrange sorts items and puts those that overlap beside each other, each as wide as the time leaves room.
+func arrange(items []Item) []room {
+	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Or(a.From-b.From, a.To-b.To) })
+	rooms := make([]room, len(items))
+	var group []int // that overlap, directly or by others
+	last := 0       // when they end
+	for i, item := range items {
 		if item.Behind {
+			rooms[i] = room{0, 1, 1}
 			continue
 		}
 		if item.From >= last {
-			group, ends = i, nil
+			widen(items, rooms, group)
+			group = nil
 		}
-		lane := slices.IndexFunc(ends, func(end int) bool { return end <= item.From })
-		if lane < 0 {
-			lane, ends = len(ends), append(ends, 0)
+		for slices.ContainsFunc(group, func(j int) bool { return rooms[j].left == rooms[i].left && items[j].overlaps(item.Span) }) {
+			rooms[i].left++
 		}
-		ends[lane], last = item.To, max(last, item.To)
-		if len(ends) == 1 {
-			continue // the whole width, unless others follow
-		}
-		for j := group; j < i; j++ {
-			if !c.items[j].Behind {
-				c.items[j].lane = max(c.items[j].lane, 1)
+		group, last = append(group, i), max(last, item.To)
+	}
+	widen(items, rooms, group)
+	return rooms
+}
+
+// widen gives each item of a group the width up to the next one that overlaps it.
+func widen(items []Item, rooms []room, group []int) {
+	of := 0
+	for _, i := range group {
+		of = max(of, rooms[i].left+1)
+	}
+	for _, i := range group {
+		end := of
+		for _, j := range group {
+			if rooms[j].left > rooms[i].left && items[i].overlaps(items[j].Span) {
+				end = min(end, rooms[j].left)
 			}
 		}
-		item.lane = min(lane+1, gridLanes)
-		c.lanes = max(c.lanes, item.lane)
+		rooms[i].width, rooms[i].of = end-rooms[i].left, of
 	}
 }
 
-// limitHours sets the first and the last hour that are shown: those around what is open and what is taken.
-func (d *Grid) limitHours() {
-	d.start, d.end = DayMinutes, 0
-	include := func(s Span) { d.start, d.end = min(d.start, s.From), max(d.end, min(s.To, DayMinutes)) }
+// hours returns the full hours around what is open and what is taken.
+func (d Grid) hours() Span {
+	shown := Span{DayMinutes, 0}
 	for _, column := range d.Columns {
-		for _, open := range column.Open {
-			include(open)
-		}
 		for _, item := range column.items {
 			if !item.Behind {
-				include(item.Span)
+				shown.From, shown.To = min(shown.From, item.From), max(shown.To, item.To)
 			}
 		}
+		for _, open := range column.Open {
+			shown.From, shown.To = min(shown.From, open.From), max(shown.To, min(open.To, DayMinutes))
+		}
 	}
-	if d.start >= d.end {
-		d.start, d.end = 8*60, 18*60
+	if shown.From >= shown.To {
+		return Span{8 * 60, 18 * 60}
 	}
-	d.start, d.end = d.start/60*60, (d.end+59)/60*60
+	return Span{shown.From / 60 * 60, (shown.To + 59) / 60 * 60}
 }
 
-// View shows a list for each column; the style sheet puts their items beside the hours.
-func (d Grid) View() g.Node {
-	d.limitHours()
-	var hours g.Group
-	for minute := d.start; minute < d.end; minute += 60 {
-		hours = append(hours, h.Li(h.Class(d.place(Span{minute, minute + 60})), g.Text(Clock(minute))))
+// View shows a list for each column, and returns the rules that put its items beside the hours: pages have no styles in
+// elements.
+func (d Grid) View() (view g.Node, style string) {
+	shown := d.hours()
+	var rules strings.Builder
+	places := 0
+	place := func(s Span, r room) string {
+		from, to := max(s.From, shown.From)-shown.From, min(s.To, shown.To)-shown.From
+		row, end := from/gridStep, (to+gridStep-1)/gridStep
+		places++
+		fmt.Fprintf(&rules, ".agenda .at-%d{grid-row:%d/span %d;margin-left:%.4g%%;width:%.4g%%}\n", places, row+1, max(end-row, 1), float64(r.left)*100/float64(r.of), float64(r.width)*100/float64(r.of))
+		return fmt.Sprintf(" at-%d", places)
 	}
-	return h.Div(h.Class("agenda columns-"+strconv.Itoa(len(d.Columns))),
-		h.Div(h.Class("hours"), h.Aria("hidden", "true"), h.P(g.Raw("&nbsp;")), h.P(h.Class("hint"), g.Raw("&nbsp;")), h.Ol(hours)),
-		g.Map(d.Columns, d.column),
-	)
-}
-
-// place returns the classes of a time.
-func (d *Grid) place(s Span) string {
-	row := (max(s.From, d.start) - d.start) / gridStep
-	end := (min(s.To, d.end) - d.start + gridStep - 1) / gridStep
-	return fmt.Sprintf("from-%d for-%d", row, max(end-row, 1))
-}
-
-func (d *Grid) column(c Column) g.Node {
-	c.arrange()
-	open := make([]string, len(c.Open))
-	var shades g.Group
-	for i, hours := range c.Open {
-		open[i] = hours.String()
-		shades = append(shades, h.Li(h.Class("open "+d.place(hours)), h.Aria("hidden", "true")))
+	whole := room{0, 1, 1}
+	fmt.Fprintf(&rules, "@media (min-width: 48.01rem) {\n.agenda{grid-template-columns:3.25rem repeat(%d,minmax(8.5rem,1fr))}\n", len(d.Columns))
+	var hours, columns g.Group
+	for minute := shown.From; minute < shown.To; minute += 60 {
+		hours = append(hours, h.Li(h.Class("hour"+place(Span{minute, minute + 60}, whole)), g.Text(Clock(minute))))
 	}
-	text := Phrase(Text("closed"))
-	if len(open) > 0 {
-		text = Textf("open %s", strings.Join(open, ", "))
+	for _, c := range d.Columns {
+		var open []string
+		var list g.Group
+		for _, span := range c.Open {
+			open = append(open, span.String())
+			list = append(list, h.Li(h.Class("open"+place(span, whole)), h.Aria("hidden", "true")))
+		}
+		text := Phrase(Text("closed"))
+		if len(open) > 0 {
+			text = Textf("open %s", strings.Join(open, ", "))
+		}
+		for i, r := range arrange(c.items) {
+			item := c.items[i]
+			list = append(list, h.Li(h.Class(item.Class+place(item.Span, r)), item.Content(item.Span)))
+		}
+		columns = append(columns, h.Section(
+			h.H2(c.Title),
+			h.P(h.Class("hint"), Attr("title", text), text, g.If(len(c.items) == 0, Text("; nothing is booked"))),
+			h.Ol(list),
+		))
 	}
-	return h.Section(g.If(c.Today, h.Class("today")),
-		h.H2(h.A(h.Href(c.Path), c.Title)),
-		h.P(h.Class("hint"), Attr("title", text), text, g.If(len(c.items) == 0, Text("; nothing is booked"))),
-		h.Ol(h.Class("lanes-"+strconv.Itoa(c.lanes)), shades, g.Map(c.items, d.item)),
-	)
-}
-
-func (d *Grid) item(i Item) g.Node {
-	class := i.Kind + " " + d.place(i.Span)
-	if i.lane > 0 {
-		class += " lane-" + strconv.Itoa(i.lane)
-	}
-	if i.Classes != "" {
-		class += " " + i.Classes
-	}
-	return h.Li(h.Class(class), i.Content(i.Span))
-}
-
-// gridStyle places items by classes: a page may have no styles in elements.
-var gridStyle = func() string {
-	var css strings.Builder
-	css.WriteString("@media (min-width: 48.01rem) {\n")
-	for row := range DayMinutes / gridStep {
-		fmt.Fprintf(&css, ".from-%d{grid-row-start:%d}.for-%d{grid-row-end:span %d}\n", row, row+1, row+1, row+1)
-	}
-	for n := 1; n <= gridColumns; n++ {
-		fmt.Fprintf(&css, ".agenda .lane-%d{grid-column:%d}.lanes-%d{grid-template-columns:repeat(%d,minmax(0,1fr))}.columns-%d{grid-template-columns:3.25rem repeat(%d,minmax(8.5rem,1fr))}\n", n, n, n, n, n, n)
-	}
-	css.WriteString("}\n")
-	return css.String()
-}()
-
-// ServeGridStyle serves the style sheet of grids.
-func ServeGridStyle(w http.ResponseWriter, r *http.Request) {
-	http.ServeContent(w, r, "grid.css", time.Time{}, strings.NewReader(gridStyle))
+	rules.WriteString("}\n")
+	head := h.Div(h.Class("hours"), h.Aria("hidden", "true"), h.P(g.Raw("&nbsp;")), h.P(h.Class("hint"), g.Raw("&nbsp;")), h.Ol(hours))
+	return h.Div(h.Class("agenda"), head, columns), rules.String()
 }

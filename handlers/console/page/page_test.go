@@ -2,6 +2,7 @@ package page
 
 import (
 	"html"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,33 +13,35 @@ import (
 	"github.com/bookside/bookside/adapter/language"
 )
 
-func TestRoundUp(t *testing.T) {
+// TestArrange: items that overlap are beside each other, each as wide as the time leaves room.
+func TestArrange(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[float64]float64{0: 1, -1: 1, .3: .5, 1: 1, 1.1: 2, 3: 5, 7: 10, 99: 100, 101: 200, 4321: 5000} {
-		if got := roundUp(value); got < want*.999 || got > want*1.001 {
-			t.Errorf("%v is rounded up to %v, want %v", value, got, want)
+	item := func(from, to int) Item { return Item{Span: Span{from, to}} }
+	behind := item(0, 600)
+	behind.Behind = true
+	for name, c := range map[string]struct {
+		items []Item
+		want  []room
+	}{
+		"one":            {[]Item{item(60, 120)}, []room{{0, 1, 1}}},
+		"after another":  {[]Item{item(60, 120), item(120, 180)}, []room{{0, 1, 1}, {0, 1, 1}}},
+		"over something": {[]Item{behind, item(60, 120)}, []room{{0, 1, 1}, {0, 1, 1}}},
+		"a chain":        {[]Item{item(60, 120), item(90, 180), item(150, 210)}, []room{{0, 1, 2}, {1, 1, 2}, {0, 1, 2}}},
+		"room for two":   {[]Item{item(0, 300), item(0, 60), item(0, 60), item(90, 120)}, []room{{0, 1, 3}, {1, 1, 3}, {2, 1, 3}, {0, 2, 3}}},
+	} {
+		if got := arrange(c.items); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }
 
-// TestLine: a line has gaps where there are no values, and a dot for a single one.
-func TestLine(t *testing.T) {
+// TestTop: the scale of a chart ends at 1, 2 or 5 times a power of ten.
+func TestTop(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		values []float64
-		want   string
-	}{
-		"nothing": {[]float64{0, 0}, ""},
-		"dot":     {[]float64{0, 5, 0}, "M14 50h1"},
-		"gap":     {[]float64{10, 5, 0, 10, 10}, "M4 0h1L15 50M34 0h1L45 0"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var text strings.Builder
-			if err := line(Series{Values: c.values}, 10).Render(&text); err != nil || !strings.Contains(text.String(), ` d="`+c.want+`"`) {
-				t.Errorf("%s, %v", &text, err)
-			}
-		})
+	for value, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 5, 7: 10, 99: 100, 101: 200, 4321: 5000} {
+		if got := (Chart{Labels: []string{""}, Series: []Series{{Values: []int{value}}}}).top(); got != want {
+			t.Errorf("%d: %d, want %d", value, got, want)
+		}
 	}
 }
 

@@ -14,11 +14,12 @@ import (
 	"github.com/bookside/bookside/adapter/language"
 )
 
-// Reader is who reads a page; the zero value reads English and UTC.
+// Reader is who reads a page, and where; the zero value reads English and UTC in a browser.
 type Reader struct {
 	Language string         // a tag such as de; "" for English
 	Texts    language.Texts // the translations into it
 	Zone     *time.Location // of the site; nil for UTC
+	Frame    Frame
 }
 
 // languageTag is the language of a page.

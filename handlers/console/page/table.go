@@ -9,7 +9,7 @@ import (
 // roles of its parts, because browsers no longer recognise a table whose rows the style sheet turns into
 // cards.
 func Table(heads []Text, rows g.Node) g.Node {
-	return h.Table(h.Class("keys"), h.Role("table"),
+	return h.Table(h.Class("list"), h.Role("table"),
 		h.THead(h.Role("rowgroup"), h.Tr(h.Role("row"), g.Map(heads, func(head Text) g.Node {
 			if head == "" {
 				return columnHead(ScreenReaderText(Text("Actions")))

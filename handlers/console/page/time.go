@@ -15,7 +15,6 @@ import (
 // The layouts of dates and times.
 const (
 	LongDate  Text = "Monday, 2 January 2006"
-	ShortDate Text = "Mon 2 Jan"
 	DateTime  Text = "2006-01-02 15:04"
 	ClockTime Text = "15:04"
 )

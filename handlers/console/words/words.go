@@ -82,19 +82,18 @@ func Hours(hours page.Span) page.Phrase {
 // Status is a status in words.
 func Status(status string) page.Text { return page.Text(strings.ReplaceAll(status, "_", " ")) }
 
-// StatusClass is the class of a status, which has its colour.
+// StatusClass is the class of a status on the agenda, which has its colour.
 func StatusClass(status string) string {
-	switch status {
-	case records.StatusApproved, records.StatusPending, records.StatusCancelled:
+	if status == records.StatusApproved || status == records.StatusPending {
 		return status
-	default:
-		return "past"
 	}
+	return "past"
 }
 
 // StatusView shows a status with its colour.
 func StatusView(status string) g.Node {
-	return h.Span(h.Class("status "+StatusClass(status)), Status(status))
+	class := map[string]string{records.StatusApproved: "status good", records.StatusPending: "status minor"}[status]
+	return h.Span(h.Class(cmp.Or(class, "status past")), Status(status))
 }
 
 // TimeOff says what time off is for, and why.
@@ -119,9 +118,6 @@ func dayTime(day availability.Day) time.Time {
 
 // LongDay is a day with its weekday and year.
 func LongDay(day availability.Day) page.Phrase { return page.NewDate(dayTime(day), page.LongDate) }
-
-// ShortDay is a day with its weekday, without its year.
-func ShortDay(day availability.Day) page.Phrase { return page.NewDate(dayTime(day), page.ShortDate) }
 
 // Date is a stored date as a LongDay, or as it is if it is none.
 func Date(date string) page.Phrase {
@@ -274,14 +270,14 @@ func Duration(d time.Duration) string {
 
 // RequestStatus shows the status of a response and the code of its error.
 func RequestStatus(e requestlog.Entry) g.Node {
-	class := "status active"
+	class := "status good"
 	switch {
 	case e.Status >= 500:
-		class = "status failed"
+		class = "status broken"
 	case e.Status >= 400:
-		class = "status waiting"
+		class = "status minor"
 	}
-	return g.Group{h.Span(h.Class(class), g.Text(strconv.Itoa(e.Status))), g.If(e.DryRun, g.Group{h.Br(), h.Span(h.Class("hint"), page.Text("dry run"))}), g.If(e.Code != "", g.Group{h.Br(), h.Span(h.Class("hint word"), g.Text(e.Code))})}
+	return g.Group{h.Span(h.Class(class), g.Text(strconv.Itoa(e.Status))), g.If(e.Code != "", g.Group{h.Br(), h.Span(h.Class("hint rate"), g.Text(e.Code))})}
 }
 
 // RequestRecord returns the record that a request names in its path, such as bookings/17.

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -33,13 +36,12 @@ func (c *Console) withSession(serve func(*visit) error) http.Handler {
 			c.show(v, http.StatusForbidden, page.Layout{Title: page.Text("Your session has expired"), Invalid: true}, sessionExpiredView())
 			return nil
 		}
-		return v.redirect(loginPath)
+		return redirect(v, loginPath)
 	})
 }
 
 func (c *Console) findSession(v *visit) (bool, error) {
-	if v.frame != nil { // the companion has checked the user's right
-		v.session, v.person, v.userID = "WordPress", keys.CutName(v.frame.Login, ""), v.frame.UserID
+	if v.frame != nil {
 		return true, nil
 	}
 	v.proxied = v.Proxy.person(v.r, c.log)
@@ -85,9 +87,7 @@ type redisplay func(v *visit, status int, problem page.Text) error
 // withForm serves forms that change something. The setting admin.read_only switches them off.
 func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handler {
 	return c.withSentForm(show, c.unlessReadOnly(func(v *visit) error {
-		// What the form changes may be on the overview.
-		defer v.overview.health.Forget()
-		defer v.overview.agenda.Forget()
+		defer v.examined.forget() // what the form changes may be on the overview
 		return submit(v)
 	}))
 }
@@ -181,11 +181,14 @@ func (c *Console) login(v *visit) error {
 }
 
 func (c *Console) logout(v *visit) error {
+	if v.frame != nil {
+		return c.noPage(v)
+	}
 	if err := v.Tokens.Logout(v.ctx(), v.session); err != nil {
 		return err
 	}
 	setSession(v, "", -1)
-	return v.redirect(loginPath)
+	return redirect(v, loginPath)
 }
 
 // setSession sends the cookie. It is Secure only if the browser reports https, or the proxy is known to have
@@ -195,4 +198,28 @@ func setSession(v *visit, value string, maxAge int) {
 		Name: sessionCookie, Value: value, Path: Path, MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: strings.HasPrefix(v.r.Header.Get("Origin"), "https://") || v.proxied != "" && strings.HasPrefix(v.Proxy.Address, "https://"),
 	})
+}
+
+// sessionExpiredView answers a form sent after its session expired.
+func sessionExpiredView() g.Node {
+	return g.Group{
+		page.Alert("Nothing was changed."),
+		h.Ol(
+			h.Li(page.Textf("%s, in another tab.", page.A(loginPath, h.Target("_blank"), page.Text("Log in again")))),
+			h.Li(page.Text("Come back here, reload this page and let the browser send the form again. Your input is kept and shown to you before anything happens.")),
+		),
+	}
+}
+
+func loginView(problem page.Text) g.Node {
+	return page.PostForm(loginPath, h.AutoComplete("off"), h.Class("narrow"),
+		h.P(h.ID("token-hint"), page.Textf("On the server, %s prints a token. It can be used once, within ten minutes.", h.Kbd(page.Code("bookside admin-token")))),
+		h.Div(h.Class("field"),
+			h.Label(h.For("token"), page.Text("Token")),
+			page.Error("token", problem),
+			h.Input(h.ID("token"), h.Name("token"), h.Class("code"), h.Required(), h.AutoFocus(), h.AutoComplete("one-time-code"),
+				g.Attr("autocapitalize", "characters"), g.Attr("spellcheck", "false"), page.DescribedBy("token", problem)),
+		),
+		h.Button(h.Class("main"), page.Text("Log in")),
+	)
 }
