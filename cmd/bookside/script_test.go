@@ -215,6 +215,7 @@ var notRun = map[string]string{
 	"git":                     "it changes the repository",
 	"minisign":                "the key of releases",
 	"sha256sum":               "a release",
+	"gunzip":                  "a release",
 	"skopeo":                  "a release, and a registry",
 	"claude":                  "a subscription",
 	"npx":                     "the network",
