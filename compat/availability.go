@@ -64,11 +64,8 @@ type Unavailable struct {
 // idOrAny is an id; 0 is sent as "any".
 type idOrAny int64
 
-func (idOrAny) schema() *Schema {
-	return &Schema{AnyOf: []*Schema{{Type: typeInteger, Minimum: bound("1")}, {Type: typeString, Const: "any"}}, example: 3}
-}
+func (idOrAny) schema() *Schema { return reference(idOrAnyName) }
 
-// MarshalJSON writes a number or the word any.
 func (id idOrAny) MarshalJSON() ([]byte, error) {
 	if id == 0 {
 		return []byte(`"any"`), nil

@@ -303,7 +303,7 @@ const maxLongText = 256 << 10
 // anyText is any text as sent, even an empty one. A number is read as its digits.
 func anyText() valueType[string] {
 	return valueType[string]{
-		description: description{schema: func() *Schema { return &Schema{Type: typeString} }, blank: blankIsText, invalid: notSingle},
+		description: description{schema: func() *Schema { return &Schema{Type: typeString} }, blank: blankIsText},
 		read: func(in input, name string) (value string, ok bool) {
 			b := in.(*Body)
 			value, isText, ok := b.scalar(name)
@@ -375,7 +375,7 @@ func elements[M any](least, most int, called string, members Fields[M]) valueTyp
 		return &Schema{Type: typeArray, Items: SchemaOf(members.Describe()), MinItems: least, MaxItems: most}
 	}
 	size := invalid(fmt.Sprintf("Must be a list of %d to %d %s", least, most, called))
-	return valueType[[]jsontext.Value]{description: description{schema: schema, invalid: notAList}, read: func(in input, name string) ([]jsontext.Value, bool) {
+	return valueType[[]jsontext.Value]{description: description{schema: schema}, read: func(in input, name string) ([]jsontext.Value, bool) {
 		list, ok := in.(*Body).list(name)
 		if ok && (len(list) < least || len(list) > most) {
 			in.addProblem(name, size)

@@ -14,7 +14,9 @@ func bookingCustomFields[T any](at func(*T) **bookings.SentFields) Field[T] {
 		return AnyOf(&Schema{Type: typeString}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
 	}
 	schema := func() *Schema {
-		return &Schema{Type: typeObject, AdditionalProperties: AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean}, &Schema{Type: typeArray, Items: text()})}
+		values := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean}, &Schema{Type: typeArray, Items: text()})
+		values.shared = fieldName
+		return &Schema{Type: typeObject, AdditionalProperties: values}
 	}
 	f := Field[T]{declaration: declaration{name: name, ours: true, clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
 		b := in.(*Body)

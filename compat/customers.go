@@ -227,7 +227,7 @@ const notACountry = "Must be a country code of ISO 3166-1, two letters"
 // country is an ISO 3166-1 code, in any letter case.
 func country() valueType[string] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
-	return fromText(description{schema: schema, invalid: notSingle, rejected: notACountry}, func(text string) (string, *problem) {
+	return fromText(description{schema: schema}, func(text string) (string, *problem) {
 		code := strings.ToUpper(text)
 		switch {
 		case code == "UK":
@@ -278,9 +278,10 @@ func dateText() valueType[string] {
 func customFields() valueType[map[string]string] {
 	schema := func() *Schema {
 		scalar := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
+		scalar.shared = fieldName
 		return &Schema{Type: typeObject, AdditionalProperties: scalar}
 	}
-	return valueType[map[string]string]{description: description{schema: schema, invalid: notAnObject}, read: func(in input, name string) (map[string]string, bool) {
+	return valueType[map[string]string]{description: description{schema: schema}, read: func(in input, name string) (map[string]string, bool) {
 		object := in.(*Body).object(name)
 		if object == nil {
 			return nil, false

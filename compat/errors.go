@@ -50,9 +50,7 @@ func (w WriteOutcome) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(w))
 }
 
-func (WriteOutcome) schema() *Schema {
-	return AnyOf(&Schema{Type: typeBoolean, Const: false, example: false}, &Schema{Type: typeString, Const: string(WriteUnknown)})
-}
+func (WriteOutcome) schema() *Schema { return reference(writtenName) }
 
 type wordPressBody struct {
 	Code    string    `json:"code"`
@@ -91,6 +89,16 @@ type textBody struct {
 	Success bool       `json:"success"`
 	Error   string     `json:"error"`
 	Data    *errorData `json:"data,omitempty"`
+}
+
+// anyError has the members of all shapes, for the document: clients find out by looking.
+type anyError struct {
+	Code    string     `json:"code,omitempty"`
+	Message string     `json:"message,omitempty"`
+	Data    *errorData `json:"data,omitempty"`
+	Status  string     `json:"status,omitempty"`
+	Error   any        `json:"error,omitempty"`
+	Success bool       `json:"success,omitempty"`
 }
 
 // Body returns the failure in a shape.

@@ -76,7 +76,7 @@ func custom[T, V any](name string, k valueType[V], set func(into *T, sent V)) Fi
 // object declares a field of a body that has members. They may also be sent one by one, under dotted names.
 func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
 	return Field[T]{
-		declaration: declaration{name: name, members: true, valueType: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }, invalid: notAnObject}},
+		declaration: declaration{name: name, members: true, valueType: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }}},
 		read: func(in input, into *T) {
 			if inner := in.(*Body).object(name); inner != nil {
 				members.read(inner, at(into))
@@ -264,9 +264,6 @@ type FieldDescription struct {
 	Needed   bool // required, unless another field replaces it
 	Ours     bool // unknown to the PHP extension, which ignores it
 	Schema   *Schema
-	// Invalid and Rejected are examples of messages: for a malformed value, and for a well-formed one that
-	// is not allowed; "" if there is none.
-	Invalid, Rejected string
 }
 
 // Describe returns the fields as the document shows them.
@@ -280,11 +277,11 @@ func (fields Fields[T]) Describe() []FieldDescription {
 		text := texts.OfSent(f.name)
 		schema.explain(texts.Field{About: cmp.Or(f.text.About, text.About), Example: cmp.Or(f.text.Example, text.Example)})
 		schema.Default, schema.unexampled = f.defaultValue, f.hideFromExample
-		if f.defaultValue != nil {
+		if f.defaultValue != nil && f.name != dryRun { // examples write nothing
 			schema.example = f.defaultValue
 		}
 		// A field that may be ignored or replaced is not always required.
-		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.alternative == "", Needed: f.required, Ours: f.ours, Schema: schema, Invalid: f.valueType.invalid, Rejected: f.valueType.rejected}
+		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.alternative == "", Needed: f.required, Ours: f.ours, Schema: schema}
 	}
 	return all
 }
@@ -296,32 +293,6 @@ func (fields Fields[T]) Names() []string {
 		names[i] = f.name
 	}
 	return names
-}
-
-// InvalidExample returns a message about one of the fields, as it is sent: about a missing one if any is
-// required, otherwise about the first malformed one that has its own message.
-func InvalidExample(fields []FieldDescription) map[string]string {
-	best := fields[0]
-	for _, f := range fields {
-		if f.Required {
-			return map[string]string{f.Name: required}
-		}
-		if best.Invalid == notSingle {
-			best = f
-		}
-	}
-	return map[string]string{best.Name: best.Invalid}
-}
-
-// RejectedExample returns a message about the first field whose value can be well-formed but not allowed;
-// nil if there is none.
-func RejectedExample(fields []FieldDescription) map[string]string {
-	for _, f := range fields {
-		if f.Rejected != "" {
-			return map[string]string{f.Name: f.Rejected}
-		}
-	}
-	return nil
 }
 
 // SchemaOf returns the schema of an object with these members. Other members are ignored, so they are

@@ -92,15 +92,6 @@ func TestFieldsAreDescribed(t *testing.T) {
 	if got := NewSchemas().Example(parcelFields.Describe()[0].Schema); got != json.Number("7") {
 		t.Errorf("the example is %v", got)
 	}
-	if diff := cmp.Diff(map[string]string{"weight": "Required"}, InvalidExample(parcelFields.Describe())); diff != "" {
-		t.Errorf("invalid (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"weight": "Minimum allowed value is 1"}, RejectedExample(parcelFields.Describe())); diff != "" {
-		t.Errorf("rejected (-want +got):\n%s", diff)
-	}
-	if example := RejectedExample(Fields[parcel]{value("code", anyText(), func(p *parcel) *string { return &p.Code })}.Describe()); example != nil {
-		t.Errorf("rejected: %v", example)
-	}
 }
 
 // TestPartsKeepTheirDeclarations reads and describes the fields of a part of a

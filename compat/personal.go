@@ -42,29 +42,6 @@ func (q *Query) PersonalParameter(parameters QueryInput) string {
 	return ""
 }
 
-// WritesPersonal returns a field of a body with personal data, at any depth; ok is false if it
-// has none.
-func WritesPersonal(fields []FieldDescription) (name string, ok bool) {
-	return SchemaOf(fields).personal()
-}
-
-func (s *Schema) personal() (name string, ok bool) {
-	if s.Items != nil {
-		return s.Items.personal()
-	}
-	for _, m := range s.Properties {
-		if slices.Contains(personal, m.Name()) {
-			return m.Name(), true
-		}
-	}
-	for _, m := range s.Properties {
-		if name, ok := m.Value().(*Schema).personal(); ok {
-			return name, true
-		}
-	}
-	return "", false
-}
-
 // Personal returns a member of the document that has personal data, at any depth and even under a dotted
 // name or in the query, or "".
 func (d Document) Personal() string {

@@ -2,6 +2,7 @@ package compat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/compat/jsontext"
 	"github.com/bookside/bookside/compat/texts"
 )
@@ -35,10 +37,11 @@ type Schema struct {
 	Required             []string     `json:"required,omitempty"`
 	AdditionalProperties any          `json:"additionalProperties,omitempty"` // false or a *Schema
 	AnyOf                []*Schema    `json:"anyOf,omitempty"`
-	Not                  *Schema      `json:"not,omitempty"`
+	GoType               string       `json:"x-go-type,omitempty"` // of oapi-codegen, which has no unions of values
 
-	example    any  // of a value; nil to build it from the parts
-	unexampled bool // examples of objects leave it out
+	example    any    // of a value; nil to build it from the parts
+	unexampled bool   // examples of objects leave it out
+	shared     string // the name under which the document has it, see Share
 }
 
 // Member is the name of a member of an object, and its value.
@@ -102,8 +105,43 @@ func (s *Schema) Concerning(noun string) *Schema {
 // Schemas are the schemas of records, by name.
 type Schemas struct{ named map[string]*Schema }
 
+// The names of values that have more than one form.
+const (
+	idName      = "ID"
+	idOrAnyName = "IDOrAny"
+	writtenName = "WriteOutcome"
+	fieldName   = "CustomFieldValue"
+	priceName   = "Price"
+)
+
 // NewSchemas returns Schemas without any record.
-func NewSchemas() *Schemas { return &Schemas{named: map[string]*Schema{}} }
+func NewSchemas() *Schemas {
+	return &Schemas{named: map[string]*Schema{
+		idName: {
+			Description: "An id: a number or its digits as text, as the PHP extension has it in each place. Requests accept both",
+			AnyOf:       []*Schema{{Type: typeInteger, Minimum: bound("0")}, {Type: typeString, Pattern: "^[0-9]+$"}}, GoType: "json.Number",
+		},
+		idOrAnyName: {
+			Description: "An id, or the word any",
+			AnyOf:       []*Schema{{Type: typeInteger, Minimum: bound("-1")}, {Type: typeString, Pattern: "^([0-9]+|any|-1)$"}}, GoType: "any",
+		},
+		writtenName: {
+			Description: "Whether a failed write took effect",
+			AnyOf:       []*Schema{{Type: typeBoolean}, {Type: typeString, Const: string(WriteUnknown)}},
+		},
+		priceName: {
+			Description: "An amount that is not negative, as a number or as a text",
+			AnyOf:       []*Schema{{Type: typeNumber}, {Type: typeString, Pattern: pricePattern}}, GoType: "json.Number",
+		},
+		fieldName: {
+			Description: "The value of a custom field: for several options a list, otherwise a text, a number, or on or off for a checkbox",
+			AnyOf:       []*Schema{{Type: typeString}, {Type: typeNumber}, {Type: typeBoolean}, {Type: typeArray, Items: &Schema{Type: typeString}}},
+		},
+	}}
+}
+
+// reference returns a schema that refers to the one under a name.
+func reference(name string) *Schema { return &Schema{Ref: schemasRef + name} }
 
 // Named returns the schemas that others refer to, by name.
 func (s *Schemas) Named() Members {
@@ -123,7 +161,78 @@ func (s *Schema) Record() string { return strings.TrimPrefix(s.Ref, schemasRef) 
 // Name stores a schema under a name and returns a reference to it.
 func (s *Schemas) Name(name string, schema *Schema) *Schema {
 	s.named[name] = schema
-	return &Schema{Ref: schemasRef + name}
+	s.nameParts(name, schema)
+	return reference(name)
+}
+
+// nameParts gives names to the objects and unions inside a schema, because generators of clients name types that
+// have none by counting them.
+func (s *Schemas) nameParts(name string, schema *Schema) {
+	for _, p := range schema.Properties {
+		s.namePart(name+joined(p.Name()), p.Value().(*Schema))
+	}
+	if items := schema.Items; items != nil {
+		if len(items.Properties) > 0 {
+			items.Description = cmp.Or(items.Description, "One of: "+schema.Description)
+		}
+		s.namePart(strings.TrimSuffix(name, "s"), items)
+	}
+	if values, open := schema.AdditionalProperties.(*Schema); open {
+		s.namePart(name+"Value", values)
+	}
+}
+
+// Share replaces the schema of a value that the document has under a name by a reference. Of words or null it makes
+// texts of that form, because null would have to be one of the words.
+func (s *Schema) Share() {
+	short := &Schema{Type: typeString}
+	null := slices.Contains(s.types(), typeNull)
+	switch {
+	case s.shared != "":
+		short = reference(s.shared)
+	case null && len(s.AnyOf) == 2 && s.AnyOf[0].Enum != nil:
+		short.Pattern = "^(" + strings.Join(s.AnyOf[0].Enum, "|") + ")$"
+	default:
+		return
+	}
+	if null {
+		short = nullable(short)
+	}
+	short.Description, short.example, short.unexampled = s.Description, s.example, s.unexampled
+	if short.example == nil && len(s.AnyOf) > 0 {
+		short.example = s.AnyOf[0].example
+	}
+	*s = *short
+}
+
+// types returns the types that a schema allows.
+func (s *Schema) types() (words []string) {
+	switch word := s.Type.(type) {
+	case string:
+		words = []string{word}
+	case []string:
+		words = word
+	}
+	for _, form := range s.AnyOf {
+		words = append(words, form.types()...)
+	}
+	return words
+}
+
+func (s *Schemas) namePart(name string, part *Schema) {
+	part.Share()
+	several := slices.DeleteFunc(slices.Clone(part.AnyOf), func(form *Schema) bool { return form.Type == typeNull })
+	if len(part.Properties) == 0 && len(several) < 2 {
+		s.nameParts(name, part)
+		return
+	}
+	whole := *part
+	for known, same := range s.named {
+		if reflect.DeepEqual(same, &whole) {
+			name = known
+		}
+	}
+	*part = Schema{Ref: s.Name(name, &whole).Ref, Description: whole.Description, example: whole.example, unexampled: whole.unexampled}
 }
 
 // Of returns the schema of a sample's type. Records become named schemas; envelopes are written out with
@@ -204,20 +313,17 @@ func (s *Schemas) ofStruct(v reflect.Value) *Schema {
 	}
 	if _, known := s.named[name]; !known {
 		s.named[name] = nil // guards against recursive types
-		s.named[name] = s.object(name, fields, false)
-		s.named[name].Description = texts.Of(name).About
+		record := s.object(name, fields, false)
+		record.Description = texts.Of(name).About
+		s.Name(name, record)
 	}
-	return &Schema{Ref: schemasRef + name}
+	return reference(name)
 }
 
 // publishedNames are the types whose names in the document differ from those here. Generated clients name
 // their types after them.
 var publishedNames = map[reflect.Type]string{
-	reflect.TypeFor[wordPressBody]():               "WordPressError",
-	reflect.TypeFor[errorData]():                   "WordPressErrorData",
-	reflect.TypeFor[objectBody]():                  "ErrorResponse",
-	reflect.TypeFor[textBody]():                    "TextError",
-	reflect.TypeFor[bothBody]():                    "CombinedError",
+	reflect.TypeFor[anyError]():                    "Error",
 	reflect.TypeFor[AgentName[string]]():           "ServiceAgent",
 	reflect.TypeFor[AgentName[int64]]():            "ServiceDetailAgent",
 	reflect.TypeFor[ServiceCategoryName[string]](): "ServiceCategoryName",
@@ -231,11 +337,16 @@ func schemaName(t reflect.Type) string {
 	if name, ok := publishedNames[t]; ok {
 		return name
 	}
-	name := ""
-	for part := range strings.FieldsFuncSeq(t.Name(), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
-		name += strings.ToUpper(part[:1]) + part[1:]
+	return joined(t.Name())
+}
+
+// joined joins the words of a name, each capitalized.
+func joined(name string) string {
+	text := ""
+	for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+		text += domain.Capitalize(word)
 	}
-	return name
+	return text
 }
 
 // object returns the schema of a struct. The texts and booleans of an envelope are
@@ -245,13 +356,19 @@ func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 	for _, f := range fields {
 		schema := s.ofField(name, f)
 		if envelope && (f.value.Kind() == reflect.String || f.value.Kind() == reflect.Bool) && !f.value.IsZero() {
-			schema.Const = f.value.Interface()
-			schema.example = schema.Const
-			schema.Description = fmt.Sprintf("Always %v", schema.Const)
+			schema.example = f.value.Interface()
+			schema.Description = fmt.Sprintf("Always %v", schema.example)
+			if f.value.Kind() == reflect.String { // generators write other constants as texts
+				schema.Const = schema.example
+			}
 		} else {
 			schema.explain(texts.OfField(name, f.name))
 			schema.Description += f.needsText()
 			schema.Concerning(texts.Of(name).Noun)
+			schema.becomeID(f.name)
+			if schema.Ref == "" && schema.example != nil && schema.word() != typeObject {
+				schema.Examples = []any{schema.example}
+			}
 		}
 		object.Properties = append(object.Properties, Member{f.name, schema})
 		if !f.optional {
@@ -259,6 +376,22 @@ func (s *Schemas) object(name string, fields []field, envelope bool) *Schema {
 		}
 	}
 	return object
+}
+
+// becomeID makes the schema of a member that is an id refer to that of ids. An id that may be an empty text stays
+// a text.
+func (s *Schema) becomeID(name string) {
+	number, text := s.word() == typeInteger, s.Pattern == "^[0-9]+$"
+	if name != "id" && !strings.HasSuffix(name, "_id") || !number && !text {
+		return
+	}
+	_, null := s.Type.([]string)
+	about, example := s.Description, s.example
+	*s = *reference(idName)
+	if null {
+		*s = *nullable(reference(idName))
+	}
+	s.Description, s.example = about, example
 }
 
 func (s *Schemas) ofField(record string, f field) *Schema {
@@ -278,11 +411,12 @@ func (s *Schemas) ofField(record string, f field) *Schema {
 
 // fieldSamples are samples for fields whose type says too little.
 var fieldSamples = map[string][]any{
-	"Change.record":              changedRecordSamples,
-	"BulkResults.success":        {[]BulkSuccess{}},
-	"BulkResults.errors":         {[]BulkError{}},
-	"WordPressErrorData.details": {map[string]string{}},
-	"ErrorObject.details":        {map[string]string{}, PermissionDetails{}, ConflictDetails{}, TimeOffDetails{}, PresentDetails{}},
+	"Change.record":       changedRecordSamples,
+	"BulkResults.success": {[]BulkSuccess{}},
+	"BulkResults.errors":  {[]BulkError{}},
+	"Error.error":         {errorObject{}, ""},
+	"ErrorData.details":   {map[string]string{}},
+	"ErrorObject.details": {map[string]string{}, PermissionDetails{}, ConflictDetails{}, TimeOffDetails{}, PresentDetails{}},
 }
 
 // field is a field of a struct on the wire.
@@ -345,7 +479,8 @@ func (s *Schemas) Example(schema *Schema) any {
 	}
 }
 
-// ErrorSchema returns the schema of errors in a shape.
-func (s *Schemas) ErrorSchema(shape ErrorShape) *Schema {
-	return s.Of(Failure{}.Body(shape))
-}
+// Error returns the schema of errors, whatever their shape.
+func (s *Schemas) Error() *Schema { return s.Of(anyError{}) }
+
+// IDSchema returns the schema of ids.
+func IDSchema() *Schema { return reference(idName) }

@@ -53,6 +53,9 @@ func (s *Schema) fill(t texts.Field) {
 	case typeBoolean:
 		s.example = t.Example == "true"
 	case "":
+		if s.Ref == schemasRef+idOrAnyName {
+			s.example = json.Number(t.Example)
+		}
 		for _, one := range s.AnyOf {
 			one.fill(t)
 		}

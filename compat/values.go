@@ -59,9 +59,7 @@ type description struct {
 	blank blankText
 	// anyText is set if the value is an arbitrary text, such as a search text.
 	anyText bool
-	// invalid and rejected are examples of messages: for a malformed value, and for a well-formed one that
-	// is not allowed; "" if there is none.
-	invalid, rejected string
+	invalid string // the message for a malformed value, see parsed
 }
 
 // blankText is how a field reads an empty text.
@@ -131,7 +129,7 @@ func parsed[V any](d description, parse func(text string) (V, bool)) valueType[V
 // text is any text in a query.
 func text() valueType[string] {
 	return valueType[string]{
-		description: description{schema: func() *Schema { return &Schema{Type: typeString, MaxLength: maxText} }, invalid: notSingle, anyText: true},
+		description: description{schema: func() *Schema { return &Schema{Type: typeString, MaxLength: maxText} }, anyText: true},
 		read:        func(in input, name string) (string, bool) { return in.text(name) },
 	}
 }
@@ -143,12 +141,22 @@ func integer(least, most int64) valueType[int64] { return integerOf(least, most,
 func id(most int64) valueType[int64] {
 	k := integerOf(1, most, invalid)
 	k.id = true
-	k.rejected = ""
-	return k
+	return shared(k, idName)
 }
 
 // idOrNone is an id, or 0 for the records without one.
-func idOrNone() valueType[int64] { return integer(0, maxInt) }
+func idOrNone() valueType[int64] { return shared(integer(0, maxInt), idName) }
+
+// shared is a type whose values the document has under a name.
+func shared[V any](k valueType[V], name string) valueType[V] {
+	schema := k.schema
+	k.schema = func() *Schema {
+		s := schema()
+		s.shared = name
+		return s
+	}
+	return k
+}
 
 func integerOf(least, most int64, outside func(string) problem) valueType[int64] {
 	tooSmall, tooLarge := outside(fmt.Sprintf("Minimum allowed value is %d", least)), outside(fmt.Sprintf("Maximum allowed value is %d", most))
@@ -156,7 +164,7 @@ func integerOf(least, most int64, outside func(string) problem) valueType[int64]
 	schema := func() *Schema {
 		return &Schema{Type: typeInteger, Minimum: bound(strconv.FormatInt(least, 10)), Maximum: bound(strconv.FormatInt(most, 10))}
 	}
-	return fromText(description{schema: schema, invalid: notAnInteger, rejected: tooSmall.message}, func(text string) (int64, *problem) {
+	return fromText(description{schema: schema}, func(text string) (int64, *problem) {
 		n, ok := numbers.Integer(text)
 		switch {
 		case !ok:
@@ -175,9 +183,9 @@ func integerOf(least, most int64, outside func(string) problem) valueType[int64]
 func anyID() valueType[int64] {
 	id := id(maxMediumInt)
 	schema := func() *Schema {
-		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Enum: []string{"any", "-1"}}}}
+		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Enum: []string{"any", "-1"}}}, shared: idOrAnyName}
 	}
-	return valueType[int64]{description: description{schema: schema, id: true, blank: blankIsNothing, invalid: notAnInteger}, read: func(in input, name string) (int64, bool) {
+	return valueType[int64]{description: description{schema: schema, id: true, blank: blankIsNothing}, read: func(in input, name string) (int64, bool) {
 		text, ok := in.text(name)
 		if ok && (strings.EqualFold(text, "any") || text == "-1") {
 			return 0, true
@@ -211,7 +219,7 @@ var (
 
 // amount is a decimal number within the range of the money columns.
 func amount() valueType[decimal.Decimal] {
-	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String()), invalid: notANumber, rejected: amountOutside.message}, func(text string) (decimal.Decimal, *problem) {
+	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String())}, func(text string) (decimal.Decimal, *problem) {
 		n, ok := numbers.Exponential(text)
 		switch {
 		case !ok:
@@ -230,9 +238,9 @@ var pricePattern = fmt.Sprintf(`^(0*\d{1,16}(\.\d{1,%d}0*)?|\d+(\.\d+)?[eE][+-]?
 // price is an amount that can be charged, as a number or as a text.
 func price() valueType[decimal.Decimal] {
 	schema := func() *Schema {
-		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: pricePattern}}}
+		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: pricePattern}}, shared: priceName}
 	}
-	return fromText(description{schema: schema, invalid: notANumber, rejected: negative}, func(text string) (decimal.Decimal, *problem) {
+	return fromText(description{schema: schema}, func(text string) (decimal.Decimal, *problem) {
 		n, ok := numbers.Exponential(text)
 		switch {
 		case !ok:
@@ -317,7 +325,7 @@ func midnightAfter(days int) valueType[time.Time] {
 // span is the range of a date of any precision: 2026, 2026-11 or 2026-11-21.
 func span() valueType[lists.Span] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: spanPattern} }
-	return valueType[lists.Span]{description: description{schema: schema, invalid: notASpan}, read: func(in input, name string) (lists.Span, bool) {
+	return valueType[lists.Span]{description: description{schema: schema}, read: func(in input, name string) (lists.Span, bool) {
 		text, ok := in.text(name)
 		if !ok {
 			return lists.Span{}, false
@@ -384,7 +392,7 @@ func parseClock(text string) (minutes availability.Minutes, ok bool) {
 func word[V comparable](words map[string]V, message string) valueType[V] {
 	unknown := rejected(message)
 	schema := func() *Schema { return &Schema{Type: typeString, Enum: slices.Sorted(maps.Keys(words))} }
-	k := fromText(description{schema: schema, invalid: notSingle, rejected: message}, func(text string) (V, *problem) {
+	k := fromText(description{schema: schema}, func(text string) (V, *problem) {
 		value, ok := words[strings.ToLower(text)]
 		if !ok {
 			return value, &unknown
@@ -427,7 +435,7 @@ func descending[T any](defaultValue bool, at func(*T) *bool) Field[T] {
 func words(known ...string) valueType[map[string]bool] {
 	unknown := invalid("Must be a list of: " + strings.Join(known, ", "))
 	schema := func() *Schema { return &Schema{Type: typeArray, Items: &Schema{Type: typeString, Enum: known}} }
-	return valueType[map[string]bool]{description: description{schema: schema, invalid: unknown.message}, read: func(in input, name string) (map[string]bool, bool) {
+	return valueType[map[string]bool]{description: description{schema: schema}, read: func(in input, name string) (map[string]bool, bool) {
 		text, ok := in.text(name)
 		if !ok {
 			return nil, false

@@ -150,7 +150,7 @@ func wordList() valueType[[]string] {
 		return &Schema{Type: typeArray, Items: &Schema{Type: typeString}, MinItems: 1}
 	}
 	unknown := rejected("Must be names of events, such as booking.created, booking.* or *")
-	return valueType[[]string]{description: description{schema: schema, blank: blankIsNothing, invalid: notTexts, rejected: unknown.message}, read: func(in input, name string) ([]string, bool) {
+	return valueType[[]string]{description: description{schema: schema, blank: blankIsNothing}, read: func(in input, name string) ([]string, bool) {
 		words, numbers, ok := sentWords(in.(*Body), name)
 		if numbers {
 			in.addProblem(name, invalid(notTexts))
@@ -175,7 +175,7 @@ func idList() valueType[[]int64] {
 	schema := func() *Schema {
 		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648")}, MaxItems: webhooks.MaxIDs}
 	}
-	return valueType[[]int64]{description: description{schema: schema, invalid: notAList}, read: func(in input, name string) ([]int64, bool) {
+	return valueType[[]int64]{description: description{schema: schema}, read: func(in input, name string) ([]int64, bool) {
 		words, _, ok := sentWords(in.(*Body), name)
 		if !ok || len(words) == 0 {
 			return []int64{}, ok

@@ -43,7 +43,7 @@ var WeeklyHoursParameters = parameters(domain.InvalidRequest, scopeFields...)
 
 // WeeklyHoursFields are the fields of PUT /business-hours.
 var WeeklyHoursFields = slices.Concat(within(scopeFields, func(p *timeoff.WeekPatch) *availability.Scope { return &p.Scope }), Fields[timeoff.WeekPatch]{
-	{declaration: declaration{name: "hours", required: true, members: true, clears: true, valueType: description{schema: weekSchema, invalid: notAnObject}}, read: readWeek},
+	{declaration: declaration{name: "hours", required: true, members: true, clears: true, valueType: description{schema: weekSchema}}, read: readWeek},
 	flag(dryRun, func(p *timeoff.WeekPatch) *bool { return &p.DryRun }),
 })
 

@@ -20,7 +20,6 @@ import (
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/handlers/openapi"
 	"github.com/bookside/bookside/handlers/ratelimit"
-	"github.com/bookside/bookside/handlers/typed"
 	"github.com/bookside/bookside/handlers/wordpress"
 )
 
@@ -85,7 +84,7 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 		}
 		return openapi.FrontPage(c)
 	})
-	openapi.AddPages(e, options.BasePaths, options.TrustedProxies, now, a.described)
+	openapi.AddPages(e, options.BasePaths, now, a.described)
 	for i := range routes {
 		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
 	}
@@ -231,7 +230,6 @@ func (r *route) set(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		c.Set(routeEntry, r)
 		c.Response().Header().Add(echo.HeaderVary, echo.HeaderAccept)
-		c.Response().Header().Add(echo.HeaderVary, typed.Header)
 		return next(c)
 	}
 }
@@ -246,7 +244,7 @@ func corsConfig(origins []string) echomiddleware.CORSConfig {
 	return echomiddleware.CORSConfig{
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
-		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", typed.Header, preferHeader, middleware.MethodHeader, middleware.RequestIDHeader}, protocolHeaders...),
+		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", preferHeader, middleware.MethodHeader, middleware.RequestIDHeader}, protocolHeaders...),
 		ExposeHeaders: append([]string{middleware.RequestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader, ignoredHeader, appliedHeader, warningHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}

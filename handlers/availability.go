@@ -1,8 +1,9 @@
 package handlers
 
 import (
+	"net/http"
+
 	"github.com/bookside/bookside/adapter/catalog"
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/compat"
 )
@@ -16,7 +17,7 @@ var getAvailability = operation{
 	cost:             compat.AvailabilityCost,
 	query:            compat.AvailabilityParameters,
 	extraPermissions: []extraPermission{{"read_bookings", "to send booking_id"}},
-	exampleErrors:    []error{errExampleRefusal, domain.ValidationFailed(map[string]string{"extras": "There is no extra 99"})},
+	failures:         []int{http.StatusUnprocessableEntity},
 	answers:          []response{ok(compat.BothSingleOf[compat.Availability]()), ok(compat.BothSingleOf[compat.AvailabilityDays]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AvailabilityRequest(r.query)
@@ -32,14 +33,13 @@ var getAvailability = operation{
 }
 
 var listFreeAgents = operation{
-	id:            "listFreeAgents",
-	summary:       "Find the agents who are free",
-	description:   "Agents who offer the service and, if date and start_time are sent, are free at that time.",
-	size:          recordsBy("limit"),
-	warns:         true,
-	query:         compat.FreeAgentParameters,
-	exampleErrors: []error{errExampleRefusal},
-	answers:       []response{ok(compat.BothSingleOf[compat.FreeAgents]())},
+	id:          "listFreeAgents",
+	summary:     "Find the agents who are free",
+	description: "Agents who offer the service and, if date and start_time are sent, are free at that time.",
+	size:        recordsBy("limit"),
+	warns:       true,
+	query:       compat.FreeAgentParameters,
+	answers:     []response{ok(compat.BothSingleOf[compat.FreeAgents]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AgentSlotQuery(r.query)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/bookings"
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -56,14 +55,14 @@ var getBooking = operation{
 }
 
 var createBooking = operation{
-	id:            "createBooking",
-	summary:       "Create a booking",
-	description:   "Creates a booking if the agent is free, for a customer given by id or by data. The latter is found by the contact that identifies customers on the site (the e-mail address, or the phone number if the site's settings say so), or created, with the fields that the site requires. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. If the key has no such hold (any more), the response is 409; it names the free starts of the day if the hold expired less than an hour ago, or if service_id, agent_id, start_date and start_time were sent again. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
-	body:          compat.NewBookingFields,
-	answers:       []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
-	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.HoldLost(exampleLoss), errExampleRefusal},
-	errors:        failures.Form{Failure: "Failed to create booking"},
-	decided:       true,
+	id:          "createBooking",
+	summary:     "Create a booking",
+	description: "Creates a booking if the agent is free, for a customer given by id or by data. The latter is found by the contact that identifies customers on the site (the e-mail address, or the phone number if the site's settings say so), or created, with the fields that the site requires. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. If the key has no such hold (any more), the response is 409; it names the free starts of the day if the hold expired less than an hour ago, or if service_id, agent_id, start_date and start_time were sent again. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
+	body:        compat.NewBookingFields,
+	answers:     []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
+	failures:    []int{http.StatusConflict},
+	errors:      failures.Form{Failure: "Failed to create booking"},
+	decided:     true,
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -100,25 +99,25 @@ var updateBooking = operation{
 		{"write_customers", "to change a name, e-mail address or phone number that the customer already has"},
 		{"delete_bookings", "to cancel a completed booking"},
 	},
-	answers:       []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
-	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), errExampleRefusal},
-	errors:        failures.Form{Failure: "Failed to update booking"},
-	decided:       true,
-	serve:         patchBooking(compat.BookingPatchFields.Read),
+	answers:  []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
+	failures: []int{http.StatusConflict},
+	errors:   failures.Form{Failure: "Failed to update booking"},
+	decided:  true,
+	serve:    patchBooking(compat.BookingPatchFields.Read),
 }
 
 var approveBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusApproved)}, operation{
-	id:            "approveBooking",
-	summary:       "Approve a booking",
-	description:   "Gives a booking the status approved, as PUT of that status does: its time must be free if the present status does not block it.",
-	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.ValidationFailed(map[string]string{"status": "Cannot change from completed to approved"})},
+	id:          "approveBooking",
+	summary:     "Approve a booking",
+	description: "Gives a booking the status approved, as PUT of that status does: its time must be free if the present status does not block it.",
+	failures:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
 })
 
 var declineBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusCancelled), Declines: true}, operation{
-	id:            "declineBooking",
-	summary:       "Decline a pending booking",
-	exampleErrors: []error{domain.ValidationFailed(map[string]string{"status": "Only a pending booking can be declined; this one has the status approved"})},
-	description:   "Gives a pending booking the status cancelled, as Reject does in wp-admin: LatePoint has no status of its own for declined bookings. A booking with another status is refused with 422, except that one which is cancelled already stays so.",
+	id:          "declineBooking",
+	summary:     "Decline a pending booking",
+	failures:    []int{http.StatusUnprocessableEntity},
+	description: "Gives a pending booking the status cancelled, as Reject does in wp-admin: LatePoint has no status of its own for declined bookings. A booking with another status is refused with 422, except that one which is cancelled already stays so.",
 })
 
 var cancelBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusCancelled)}, operation{
@@ -126,7 +125,7 @@ var cancelBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusCance
 	summary:          "Cancel a booking",
 	description:      "Gives a booking the status cancelled, as PUT of that status does: it stays on record, and its time is free.",
 	extraPermissions: []extraPermission{{"delete_bookings", "to cancel a completed booking"}},
-	exampleErrors:    []error{domain.ValidationFailed(map[string]string{"status": "Bookings with the status payment_pending cannot change to another status"})},
+	failures:         []int{http.StatusUnprocessableEntity},
 })
 
 // moveOfBooking completes the operation of a move, of which the body has only the rest.
@@ -169,14 +168,13 @@ func patchBooking(read func(*compat.Body) compat.BookingPatch) func(*request) (r
 }
 
 var deleteBooking = operation{
-	id:            "deleteBooking",
-	summary:       "Delete a booking",
-	description:   "Deletes a booking permanently. Approved and completed bookings are deleted only with force.",
-	path:          []pathParameter{bookingID},
-	query:         compat.DeleteBookingParameters,
-	answers:       []response{ok(compat.BookingDeleted)},
-	exampleErrors: []error{domain.ForceRequired()},
-	errors:        failures.Form{Failure: "Failed to delete booking", Code: "delete_error"},
+	id:          "deleteBooking",
+	summary:     "Delete a booking",
+	description: "Deletes a booking permanently. Approved and completed bookings are deleted only with force.",
+	path:        []pathParameter{bookingID},
+	query:       compat.DeleteBookingParameters,
+	answers:     []response{ok(compat.BookingDeleted)},
+	errors:      failures.Form{Failure: "Failed to delete booking", Code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(bookingID)
 		if err != nil {

@@ -2,46 +2,22 @@ package handlers
 
 import (
 	"fmt"
+	"net/http"
 
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
 )
 
-// getWorkingHours has no route; a tool calls it, see mcp.go.
-var getWorkingHours = operation{
-	id:            "getWorkingHours",
-	summary:       "Read the working hours",
-	description:   "The working hours of each day, whether or not anything is booked then: the general ones of the site, or those of an agent, a service or a location.",
-	size:          days,
-	query:         compat.BusinessHoursParameters,
-	exampleErrors: []error{errExampleRefusal},
-	answers:       []response{ok(compat.BothSingleOf[compat.BusinessHours]())},
-	serve: func(r *request) (response, error) {
-		query, err := r.view.HoursQuery(r.query)
-		if err != nil {
-			return response{}, err
-		}
-		days, err := slots.BusinessHours(r.ctx(), r.session, query)
-		if err != nil {
-			return response{}, err
-		}
-		return ok(r.view.BusinessHours(query, days, r.session.Zone.Name)), nil
-	},
-}
-
 var getBusinessHours = operation{
-	id:            "getBusinessHours",
-	summary:       "Read the weekly hours",
-	description:   "The hours of each weekday: the general ones of the site, or the own ones of an agent, a service, a location or a combination of them. Where hours are null, there are no own ones, and those of others apply.",
-	ours:          true,
-	query:         compat.WeeklyHoursParameters,
-	exampleErrors: []error{errExampleRefusal},
-	answers:       []response{ok(compat.BothSingleOf[compat.WeeklyHours]())},
-	serve:         list(compat.WeeklyHoursParameters.Read, timeoff.LoadWeek, compat.View.WeeklyHours),
+	id:          "getBusinessHours",
+	summary:     "Read the weekly hours",
+	description: "The hours of each weekday: the general ones of the site, or the own ones of an agent, a service, a location or a combination of them. Where hours are null, there are no own ones, and those of others apply.",
+	ours:        true,
+	query:       compat.WeeklyHoursParameters,
+	answers:     []response{ok(compat.BothSingleOf[compat.WeeklyHours]())},
+	serve:       list(compat.WeeklyHoursParameters.Read, timeoff.LoadWeek, compat.View.WeeklyHours),
 }
 
 var updateBusinessHours = operation{
@@ -49,11 +25,11 @@ var updateBusinessHours = operation{
 	summary: "Change the weekly hours",
 	description: "Changes the hours of the weekdays that are named, and of no others: the general hours of the site, or those of an agent, a service, a location or a combination of them. " +
 		"Bookings outside of the new hours stay. With dry_run, nothing is written.",
-	body:          compat.WeeklyHoursFields,
-	strictBody:    true,
-	answers:       []response{ok(compat.BothMessage[compat.WeeklyHours]{Success: true, Status: "success"})}, // with either message
-	exampleErrors: []error{domain.OutsideScope(), domain.ValidationFailed(map[string]string{"hours": "The general hours cannot be removed: an empty list closes a day"})},
-	errors:        failures.Form{Failure: "Failed to change the weekly hours"},
+	body:       compat.WeeklyHoursFields,
+	strictBody: true,
+	answers:    []response{ok(compat.BothMessage[compat.WeeklyHours]{Success: true, Status: "success"})}, // with either message
+	failures:   []int{http.StatusUnprocessableEntity},
+	errors:     failures.Form{Failure: "Failed to change the weekly hours"},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

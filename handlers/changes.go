@@ -1,8 +1,9 @@
 package handlers
 
 import (
+	"net/http"
+
 	"github.com/bookside/bookside/adapter/bookings"
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/compat"
@@ -22,7 +23,7 @@ var listChanges = operation{
 	query:            compat.ChangeParameters,
 	answers:          []response{ok(compat.ChangeList{Success: true})},
 	errors:           failures.Form{List: true},
-	exampleErrors:    []error{domain.CursorExpired()},
+	failures:         []int{http.StatusGone},
 	extraPermissions: changePermissions(),
 	wrap:             waitForChanges,
 	serve: func(r *request) (response, error) {

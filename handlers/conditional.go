@@ -11,7 +11,6 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/middleware"
-	"github.com/bookside/bookside/handlers/typed"
 )
 
 // Conditional requests (RFC 9110, section 13): the response to a GET has a tag, with which the client can
@@ -87,7 +86,7 @@ func (r *request) precondition() func(*session.Session) error {
 			return err
 		}
 		tag := middleware.ETag(present)
-		if tags.Include(tag) || tags.Include(typed.Tag(tag)) {
+		if tags.Include(tag) {
 			return nil
 		}
 		record, err := compat.RecordIn(r.read.route.operation.answers[0].body, present)

@@ -21,39 +21,15 @@ func tagOfBody(body []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// eachOperation calls a test with a valid request of each operation that has a method.
-func (p *provoker) eachOperation(t *testing.T, method string, test func(t *testing.T, p *provoker, id string, r request)) {
-	t.Helper()
-	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tested := 0
-	for path, item := range c.document.Paths.Map() {
-		operation := item.GetOperation(method)
-		if operation == nil {
-			continue
-		}
-		tested++
-		t.Run(operation.OperationID, func(t *testing.T) {
-			at := p.at(t)
-			test(t, at, operation.OperationID, at.request(documentedError{method: method, path: path, operation: operation}))
-		})
-	}
-	if tested == 0 {
-		t.Errorf("no operation with %s", method)
-	}
-}
-
 // TestEveryReadHasATag: the response of every GET, except that of the current time, has a tag of its body,
 // and is not sent again to a client that names the tag.
 func TestEveryReadHasATag(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	p := newProvoker(t)
+	p := newEveryOperation(t)
 	p.valid["listFreeAgents"] = request{path: "/agents/availability", query: "service_id=4"}
-	p.eachOperation(t, http.MethodGet, func(t *testing.T, p *provoker, id string, r request) {
-		a := p.send(p.server, r).want(http.StatusOK)
+	p.each(t, http.MethodGet, func(t *testing.T, p *everyOperation, id string, r request) {
+		a := p.send(r).want(http.StatusOK)
 		tag := a.header.Get("ETag")
 		if id == "status" {
 			if tag != "" || a.header.Get("Cache-Control") != "no-store" {
@@ -68,7 +44,7 @@ func TestEveryReadHasATag(t *testing.T) {
 			r.method = method
 			for _, sent := range []string{tag, "W/" + tag, `"other", ` + tag, `W/"a,b",W/` + tag, strings.Trim(tag, `"`), strings.TrimSuffix(tag, `"`) + `-gzip"`, "*"} {
 				r.header = http.Header{"If-None-Match": {sent}}
-				same := p.send(p.server, r)
+				same := p.send(r)
 				if same.status != http.StatusNotModified || len(same.body) > 0 || same.header.Get("ETag") != tag ||
 					same.header.Get("Cache-Control") != "private, no-cache" || same.header.Get("X-Request-Id") == "" || same.header.Get("Content-Type") != "" {
 					t.Errorf("%s, If-None-Match %s: %d %v %s", method, sent, same.status, same.header, same.body)
@@ -76,7 +52,7 @@ func TestEveryReadHasATag(t *testing.T) {
 			}
 			for _, sent := range []string{"", `""`, `"other"`, `"*"`, `"other,` + strings.Trim(tag, `"`) + `"`, strings.ToUpper(tag), tag[:20] + `"`} {
 				r.header = http.Header{"If-None-Match": {sent}}
-				if again := p.send(p.server, r); again.status != http.StatusOK || again.header.Get("ETag") != tag || string(again.body) != string(a.body) {
+				if again := p.send(r); again.status != http.StatusOK || again.header.Get("ETag") != tag || string(again.body) != string(a.body) {
 					t.Errorf("%s, If-None-Match %s: %d %s", method, sent, again.status, again.body)
 				}
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/bookside/bookside/handlers"
 )
 
-// changedByPHP are statements that change what a GET shows of the records of newProvoker and writeOf, by
+// changedByPHP are statements that change what a GET shows of the records of newEveryOperation and writeOf, by
 // the first part of their path. ids are the ids in the path.
 var changedByPHP = map[string]string{
 	"webhooks":  "UPDATE wp_bookside_webhooks SET name = CONCAT(name, 'x') WHERE id = %s",
@@ -68,11 +68,11 @@ func TestEveryRecordThatIsWrittenCanBeRead(t *testing.T) {
 func TestEveryWriteComparesTheTag(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	p := newProvoker(t)
+	p := newEveryOperation(t)
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		p.eachOperation(t, method, func(t *testing.T, p *provoker, _ string, r request) {
+		p.each(t, method, func(t *testing.T, p *everyOperation, _ string, r request) {
 			read := func() answer {
-				return p.send(p.server, request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK)
+				return p.send(request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK)
 			}
 			first := read().header.Get("ETag")
 			p.server.changeByPHP(t, r.path)
@@ -81,7 +81,7 @@ func TestEveryWriteComparesTheTag(t *testing.T) {
 			present := strings.Trim(now.header.Get("ETag"), `"`)
 			for _, sent := range []string{first, "W/" + first, `"other", ` + first, "", `""`, `"*"`, strings.ToUpper(now.header.Get("ETag")), present[:20]} {
 				r.header = http.Header{"If-Match": {sent}}
-				a := p.send(p.server, r)
+				a := p.send(r)
 				wantCode(t, a, http.StatusPreconditionFailed, "precondition_failed")
 				if a.header.Get("ETag") != "" || a.header.Get("Cache-Control") != "no-store" {
 					t.Errorf("ETag %q, Cache-Control %q", a.header.Get("ETag"), a.header.Get("Cache-Control"))
@@ -89,7 +89,7 @@ func TestEveryWriteComparesTheTag(t *testing.T) {
 			}
 			wantNoWrites(t, r.path, before)
 			r.header = http.Header{"If-Match": {`"other"`, `W/"` + present + `-gzip"`}}
-			if a := p.send(p.server, r); a.status != http.StatusOK || a.header.Get("ETag") != "" {
+			if a := p.send(r); a.status != http.StatusOK || a.header.Get("ETag") != "" {
 				t.Errorf("with the present tag: %d %s, ETag %q", a.status, a.body, a.header.Get("ETag"))
 			}
 			if method == http.MethodPut && read().header.Get("ETag") == now.header.Get("ETag") {
@@ -99,7 +99,7 @@ func TestEveryWriteComparesTheTag(t *testing.T) {
 			missing.path = r.path[:strings.LastIndex(r.path, "/")] + "/8000000"
 			for _, sent := range []string{first, "*"} {
 				missing.header = http.Header{"If-Match": {sent}}
-				p.send(p.server, missing).want(http.StatusNotFound)
+				p.send(missing).want(http.StatusNotFound)
 			}
 		})
 	}
@@ -109,22 +109,22 @@ func TestEveryWriteComparesTheTag(t *testing.T) {
 // response as the first, although the tag has changed by then or the record is gone.
 func TestConditionalWritesCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	p := newProvoker(t)
+	p := newEveryOperation(t)
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		p.eachOperation(t, method, func(t *testing.T, p *provoker, _ string, r request) {
+		p.each(t, method, func(t *testing.T, p *everyOperation, _ string, r request) {
 			if strings.HasPrefix(r.path, "/webhooks/") {
 				return // responses about webhooks may have secrets and are not stored
 			}
-			tag := p.send(p.server, request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK).header.Get("ETag")
+			tag := p.send(request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK).header.Get("ETag")
 			r.header = http.Header{"If-Match": {`"outdated"`}, "Idempotency-Key": {t.Name()}}
-			p.send(p.server, r).want(http.StatusPreconditionFailed)
+			p.send(r).want(http.StatusPreconditionFailed)
 			r.header.Set("If-Match", tag)
-			first := p.send(p.server, r).want(http.StatusOK)
+			first := p.send(r).want(http.StatusOK)
 			before := p.server.database.Snapshot(t)
-			p.send(p.server, r).wantReplayOf(t, first)
+			p.send(r).wantReplayOf(t, first)
 			wantNoWrites(t, "a repetition", before)
 			r.header.Del("Idempotency-Key")
-			if again := p.send(p.server, r); again.status != http.StatusPreconditionFailed && again.status != http.StatusNotFound {
+			if again := p.send(r); again.status != http.StatusPreconditionFailed && again.status != http.StatusNotFound {
 				t.Errorf("without the key: %d %s", again.status, again.body)
 			}
 		})

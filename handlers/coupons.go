@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/session"
@@ -63,13 +62,12 @@ var getCoupon = operation{
 }
 
 var createCoupon = operation{
-	id:            "createCoupon",
-	summary:       "Create a coupon",
-	description:   "Creates a coupon. Codes are stored in upper case.",
-	body:          compat.NewCouponFields,
-	exampleErrors: []error{domain.OutsideScope()},
-	answers:       []response{created(compat.CouponCreated)},
-	serve:         create(compat.NewCouponFields.Read, payments.CreateCoupon, compat.View.CouponCreated),
+	id:          "createCoupon",
+	summary:     "Create a coupon",
+	description: "Creates a coupon. Codes are stored in upper case.",
+	body:        compat.NewCouponFields,
+	answers:     []response{created(compat.CouponCreated)},
+	serve:       create(compat.NewCouponFields.Read, payments.CreateCoupon, compat.View.CouponCreated),
 }
 
 var updateCoupon = operation{

@@ -5,7 +5,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/customers"
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
@@ -59,7 +58,6 @@ var createCustomer = operation{
 	summary:          "Create a customer",
 	description:      "Creates a customer. The contact that identifies customers on the site is unique: the e-mail address, or the phone number if the site's settings say so. Fields that the site's customer form requires are required here, too.",
 	body:             compat.NewCustomerFields,
-	exampleErrors:    []error{domain.OutsideScope()},
 	extraPermissions: []extraPermission{{"write_users", "to link the customer to a user of the site by cms_user_id"}},
 	answers:          []response{created(compat.CustomerCreated)},
 	errors:           failures.Form{Failure: "Failed to create customer"},
@@ -67,25 +65,23 @@ var createCustomer = operation{
 }
 
 var updateCustomer = operation{
-	id:            "updateCustomer",
-	summary:       "Change a customer",
-	description:   "Changes only the fields that are sent.",
-	path:          []pathParameter{customerID},
-	body:          compat.CustomerPatchFields,
-	answers:       []response{ok(compat.CustomerUpdated)},
-	exampleErrors: []error{domain.OutsideScope()},
-	errors:        failures.Form{Failure: "Error updating customer", Shape: compat.WordPressError, Invalid: "customer_update_failed"},
-	serve:         update(compat.CustomerPatchFields.Read, customers.Update, compat.View.CustomerUpdated),
+	id:          "updateCustomer",
+	summary:     "Change a customer",
+	description: "Changes only the fields that are sent.",
+	path:        []pathParameter{customerID},
+	body:        compat.CustomerPatchFields,
+	answers:     []response{ok(compat.CustomerUpdated)},
+	errors:      failures.Form{Failure: "Error updating customer", Shape: compat.WordPressError, Invalid: "customer_update_failed"},
+	serve:       update(compat.CustomerPatchFields.Read, customers.Update, compat.View.CustomerUpdated),
 }
 
 var deleteCustomer = operation{
-	id:            "deleteCustomer",
-	summary:       "Delete a customer",
-	description:   "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of other customers stay complete.",
-	path:          []pathParameter{customerID},
-	answers:       []response{ok(compat.CustomerDeleted)},
-	exampleErrors: []error{domain.CustomerHasBookings(3), domain.CustomerHasPayments(2), domain.OutsideScope()},
-	errors:        failures.Form{Failure: "Error deleting customer", Shape: compat.WordPressError, Code: "delete_error"},
+	id:          "deleteCustomer",
+	summary:     "Delete a customer",
+	description: "Deletes a customer who has no bookings and no successful payments, and whose orders have none. Orders of other customers stay complete.",
+	path:        []pathParameter{customerID},
+	answers:     []response{ok(compat.CustomerDeleted)},
+	errors:      failures.Form{Failure: "Error deleting customer", Shape: compat.WordPressError, Code: "delete_error"},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(customerID)
 		if err != nil {

@@ -52,7 +52,9 @@ func parameterKind(path string, p *openapi3.Parameter) string {
 	switch kind := cmp.Or(unlikeTheirSchema[path+" "+p.Name], unlikeTheirSchema[p.Name]); {
 	case kind != "":
 		return kind
-	case schema.Type == nil:
+	case refersTo(p.Schema, "ID"):
+		return "integer"
+	case refersTo(p.Schema, "IDOrAny"):
 		return "id or any"
 	case schema.Format == "date":
 		return "date"
@@ -104,7 +106,7 @@ func documentedFields(method, path string) map[string]string {
 			kind, ok = fieldsUnlikeTheirSchema[name]
 		}
 		if !ok {
-			kind = fieldKind(name, property.Value)
+			kind = fieldKind(property)
 		}
 		if kind != "" {
 			fields[name] = kind
@@ -113,11 +115,20 @@ func documentedFields(method, path string) map[string]string {
 	return fields
 }
 
-func fieldKind(name string, schema *openapi3.Schema) string {
+// refersTo reports whether a value, which may also be null, has the schema with a name.
+func refersTo(value *openapi3.SchemaRef, name string) bool {
+	if len(value.Value.AnyOf) == 2 && value.Ref == "" {
+		value = value.Value.AnyOf[0]
+	}
+	return value.Ref == "#/components/schemas/"+name
+}
+
+func fieldKind(property *openapi3.SchemaRef) string {
+	schema := property.Value
 	switch {
-	case schema.AnyOf != nil: // a number, or its text
+	case refersTo(property, "Price"):
 		return "amount"
-	case schema.Type.Includes("integer") && strings.HasSuffix(name, "_id"):
+	case refersTo(property, "ID"):
 		return "id or none"
 	case schema.Type.Includes("integer") && *schema.Min == 1:
 		return "count"

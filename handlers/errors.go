@@ -33,7 +33,7 @@ func (a *api) fail(c echo.Context, err error) {
 	c.Set(codeEntry, failure.Code)
 	c.Set(errorEntry, err)
 	a.logFailure(c, failure, err)
-	if sendErr := sendFailure(c, failure, shape); sendErr != nil {
+	if sendErr := middleware.SendJSON(c, failure.Status, failure.Body(shape)); sendErr != nil {
 		a.log.ErrorContext(c.Request().Context(), "error response not sent", "request_id", middleware.RequestID(c), "error", sendErr)
 	}
 }

@@ -1,8 +1,9 @@
 package handlers
 
 import (
+	"net/http"
+
 	"github.com/bookside/bookside/adapter/bookings"
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
@@ -14,12 +15,12 @@ var createHold = operation{
 	description: "Reserves a slot for a customer who has yet to book, for hold_minutes. Meanwhile, nobody else is offered it or can book it. " +
 		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself. " +
 		"The hold keeps the slot, with its extras. Price, coupon_code and custom_fields are checked as for a booking, except for what depends on the customer, and have to be sent with the booking.",
-	body:          compat.NewHoldFields,
-	answers:       []response{created(compat.HoldCreated)},
-	exampleErrors: []error{domain.SlotUnavailable(exampleConflict), domain.TooManyHolds(bookings.MaxHolds, 60), errExampleRefusal},
-	errors:        failures.Form{Failure: "Failed to keep the slot"},
-	decided:       true,
-	serve:         create(compat.NewHoldFields.Read, bookings.CreateHold, compat.View.HoldCreated),
+	body:     compat.NewHoldFields,
+	answers:  []response{created(compat.HoldCreated)},
+	failures: []int{http.StatusConflict},
+	errors:   failures.Form{Failure: "Failed to keep the slot"},
+	decided:  true,
+	serve:    create(compat.NewHoldFields.Read, bookings.CreateHold, compat.View.HoldCreated),
 }
 
 var getHold = operation{

@@ -32,11 +32,6 @@ import (
 // mcpRoute is how requests to the tools appear in the log and in metrics.
 var mcpRoute = route{tag: "mcp", method: http.MethodPost, path: "/mcp", operation: operation{id: "mcp"}}
 
-// toolRoutes are operations that only tools call.
-var toolRoutes = []route{
-	{tag: "availability", method: http.MethodGet, path: "/working-hours", permission: "read_availability", operation: getWorkingHours},
-}
-
 // maxMessage is the limit of a message in bytes. A body this small needs no memory from the budget; the
 // operations that it triggers acquire their own share.
 const maxMessage = middleware.FreeBytes
@@ -55,9 +50,6 @@ var protocolHeaders = []string{"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Me
 
 // addMCP serves the tools at the root.
 func (a *api) addMCP(e *echo.Echo) {
-	for i := range toolRoutes {
-		a.endpoints[toolRoutes[i].operation.id] = a.endpoint(&toolRoutes[i])
-	}
 	protocol := sync.OnceValue(func() http.Handler { return mcp.New(a.options.Version) })
 	e.POST(mcpRoute.path, func(c echo.Context) error { return a.serveMCP(c, protocol()) },
 		mcpRoute.set, a.checkOrigin, a.authenticate, a.limiter.Middleware)

@@ -93,17 +93,13 @@ func (e encodedResponse) send(c echo.Context) error {
 	for _, text := range e.warnings[:min(len(e.warnings), maxWarnings)] {
 		c.Response().Header().Add(warningHeader, "199 bookside "+strconv.QuoteToASCII(text))
 	}
-	if tag := tagIn(c, e.tag); tag != "" {
+	if tag := e.tag; tag != "" {
 		mayKeep(c, tag)
 		if middleware.ParseETags(c.Request().Header.Values(ifNoneMatchHeader)).Include(tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 	}
-	body, err := bodyIn(c, e.body.Bytes())
-	if err != nil {
-		return err
-	}
-	return c.Blob(e.status, e.typ, body)
+	return c.Blob(e.status, e.typ, e.body.Bytes())
 }
 
 func (e encodedResponse) discard() {

@@ -65,7 +65,7 @@ func TestMetricsDocument(t *testing.T) {
 	metrics := monitor.NewMetrics(monitor.Build{})
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), withTools, func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/agents").want(http.StatusOK)
-	s.post(hoursMessage).want(http.StatusOK)
+	s.post(servicesMessage).want(http.StatusOK)
 	metrics.Observe(s.platform)
 	metrics.ObserveWebhooks(webhooks.NewWorker(s.platform.Webhooks, s.keys, slog.New(slog.DiscardHandler), webhooks.Options{}))
 	text := strings.Builder{}

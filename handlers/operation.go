@@ -6,7 +6,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
@@ -26,7 +25,7 @@ type operation struct {
 	changes          string            // path of the record that a POST changes, which has another path
 	answers          []response        // samples of the records it answers with
 	extraPermissions []extraPermission // requests that need more than the route's permission
-	exampleErrors    []error           // samples of errors that few operations have, see errorsOf
+	failures         []int             // statuses of errors that few operations have
 	errors           failures.Form
 	size             size            // what the memory of a request grows with
 	cost             cost            // of a request, in requests; nil for one
@@ -85,22 +84,6 @@ func (r *route) allowsDryRun() bool {
 // extraPermission is a permission that a request needs in addition to its route's in order to do what
 // purpose says. The adapter checks it, because only the adapter knows.
 type extraPermission struct{ permission, purpose string }
-
-// exampleConflict is a sample of the reason why a booking cannot have its time.
-var exampleConflict = domain.SlotConflict{
-	Start: availability.Moment{Day: exampleDay, Minutes: 600}, AgentID: 3, BookingID: 53, Free: []availability.Minutes{660},
-}
-
-// errExampleRefusal is a sample of the error for something that a limited key may not name.
-var errExampleRefusal = domain.Scope{Agents: []int64{3}}.Refuse(5, 0, 0)
-
-// errExampleFilterRefusal is the same for the filters of a webhook.
-var errExampleFilterRefusal = domain.Scope{Agents: []int64{3}}.RefuseAny(domain.Scope{Agents: []int64{5}})
-
-// exampleLoss is a sample of what else a customer with a late hold could book.
-var exampleLoss = domain.SlotConflict{Start: exampleConflict.Start, AgentID: 3, Free: exampleConflict.Free}
-
-var exampleDay, _ = availability.ParseDay("2026-12-01")
 
 // What most operations do: read the request, call the adapter, and show the result. An operation that does
 // more says so in its resource's file.

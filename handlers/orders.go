@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
@@ -95,14 +94,13 @@ var getTransaction = operation{
 }
 
 var createOrder = operation{
-	id:            "createOrder",
-	summary:       "Create an order",
-	description:   "Creates an order without items. A coupon counts for it as in the plugin; one that it may not use is stored only with force.",
-	query:         compat.WriteOrderParameters,
-	body:          compat.NewOrderFields,
-	exampleErrors: []error{domain.OutsideScope()},
-	answers:       []response{created(compat.WrittenOrder{})},
-	decided:       true,
+	id:          "createOrder",
+	summary:     "Create an order",
+	description: "Creates an order without items. A coupon counts for it as in the plugin; one that it may not use is stored only with force.",
+	query:       compat.WriteOrderParameters,
+	body:        compat.NewOrderFields,
+	answers:     []response{created(compat.WrittenOrder{})},
+	decided:     true,
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

@@ -1,7 +1,8 @@
 package handlers
 
 import (
-	"github.com/bookside/bookside/adapter/domain"
+	"net/http"
+
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -32,14 +33,14 @@ var getPayment = operation{
 }
 
 var createPayment = operation{
-	id:            "createPayment",
-	summary:       "Record a payment",
-	description:   "Records a payment of an order, which is given by order_id or by one of its bookings, and updates the order's payment status.",
-	query:         compat.WritePaymentParameters,
-	body:          compat.NewPaymentFields,
-	answers:       []response{created(compat.PaymentCreated)},
-	exampleErrors: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
-	errors:        failures.Form{Failure: "Failed to create payment", Shape: compat.TextError},
+	id:          "createPayment",
+	summary:     "Record a payment",
+	description: "Records a payment of an order, which is given by order_id or by one of its bookings, and updates the order's payment status.",
+	query:       compat.WritePaymentParameters,
+	body:        compat.NewPaymentFields,
+	answers:     []response{created(compat.PaymentCreated)},
+	failures:    []int{http.StatusUnprocessableEntity},
+	errors:      failures.Form{Failure: "Failed to create payment", Shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -62,15 +63,15 @@ var createPayment = operation{
 }
 
 var updatePayment = operation{
-	id:            "updatePayment",
-	summary:       "Change a payment",
-	description:   "Changes only the fields that are sent. If a successful payment becomes refunded, or of the kind refund, it stays, and the rest of it is refunded. No other payment can become a refund, and no refund a payment.",
-	path:          []pathParameter{paymentID},
-	query:         compat.WritePaymentParameters,
-	body:          compat.PaymentFields,
-	answers:       []response{ok(compat.PaymentUpdated)},
-	exampleErrors: []error{domain.RefundTooLarge(), domain.PaymentRefused("kind", "only a payment that takes money can be refunded")},
-	errors:        failures.Form{Failure: "Failed to update payment", Shape: compat.TextError},
+	id:          "updatePayment",
+	summary:     "Change a payment",
+	description: "Changes only the fields that are sent. If a successful payment becomes refunded, or of the kind refund, it stays, and the rest of it is refunded. No other payment can become a refund, and no refund a payment.",
+	path:        []pathParameter{paymentID},
+	query:       compat.WritePaymentParameters,
+	body:        compat.PaymentFields,
+	answers:     []response{ok(compat.PaymentUpdated)},
+	failures:    []int{http.StatusUnprocessableEntity},
+	errors:      failures.Form{Failure: "Failed to update payment", Shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {
@@ -97,13 +98,12 @@ var updatePayment = operation{
 }
 
 var deletePayment = operation{
-	id:            "deletePayment",
-	summary:       "Delete a payment that did not succeed",
-	description:   "Deletes a payment that did not succeed, or one that was refunded in full, with its refunds.",
-	path:          []pathParameter{paymentID},
-	answers:       []response{ok(compat.PaymentDeleted)},
-	exampleErrors: []error{domain.PaymentCompleted()},
-	errors:        failures.Form{Failure: "Failed to delete payment", Shape: compat.TextError},
+	id:          "deletePayment",
+	summary:     "Delete a payment that did not succeed",
+	description: "Deletes a payment that did not succeed, or one that was refunded in full, with its refunds.",
+	path:        []pathParameter{paymentID},
+	answers:     []response{ok(compat.PaymentDeleted)},
+	errors:      failures.Form{Failure: "Failed to delete payment", Shape: compat.TextError},
 	serve: func(r *request) (response, error) {
 		id, err := r.id(paymentID)
 		if err != nil {

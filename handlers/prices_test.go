@@ -402,11 +402,11 @@ func TestAgentBooksExtras(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
 	a := s.agent(t, s.key)
 	const slot = `'service_id':4,'agent_id':5,'location_id':1,'extras':[{'id':4,'quantity':2}]`
-	if free := a.call("find_free_times", `{`+slot+`,'from':'2027-02-05','to':'2027-02-05'}`).done(); fmt.Sprint(free.at("duration")) != "90" {
+	if free := a.call("free_times", `{`+slot+`,'date':'2027-02-05'}`).done(); fmt.Sprint(free.at("free_times", "data", "duration")) != "90" {
 		t.Errorf("free times: %s", free.body)
 	}
-	made := a.call("book", `{'idempotency_key':'extras-2027-02-05','dry_run':true,`+slot+`,'coupon_code':'MINUS5','date':'2027-02-05','start_time':'10:00','customer_id':9}`).done()
-	if got := fmt.Sprint(made.at("order_total")); got != "100.00" {
+	made := a.call("book", `{'idempotency_key':'extras-2027-02-05','dry_run':true,`+slot+`,'coupon_code':'MINUS5','start_date':'2027-02-05','start_time':'10:00','customer_id':9}`).done()
+	if got := fmt.Sprint(made.at("book", "data", "order", "total")); got != "100.0000" {
 		t.Errorf("order total %s: %s", got, made.body)
 	}
 }

@@ -229,8 +229,8 @@ func TestAgentGivesReasons(t *testing.T) {
 	s.database.Execute(t, askForReasons...)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	a := s.agent(t, s.key)
-	a.call("reschedule", fmt.Sprintf(`{'idempotency_key':'reasons-1','booking_id':%s,'date':'2027-02-05','start_time':'13:00','reason':'Rain'}`, id)).done()
-	a.call("cancel", fmt.Sprintf(`{'booking_id':%s,'reason':'I am ill'}`, id)).done()
+	a.call("reschedule", fmt.Sprintf(`{'idempotency_key':'reasons-1','id':%s,'start_date':'2027-02-05','start_time':'13:00','reschedule_reason':'Rain'}`, id)).done()
+	a.call("cancel", fmt.Sprintf(`{'id':%s,'cancellation_reason':'I am ill'}`, id)).done()
 	want := []string{"reschedule_reason|Rain", "cancellation_reason|I am ill",
 		"booking_reschedule_reason|Reschedule reason: Rain|9||0", "booking_cancellation_reason|Cancellation reason: I am ill|9||0"}
 	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"github.com/bookside/bookside/adapter/catalog"
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
 )
@@ -61,22 +60,20 @@ var getService = operation{
 }
 
 var createService = operation{
-	id:            "createService",
-	summary:       "Create a service",
-	description:   "Creates a service.",
-	body:          compat.NewServiceFields,
-	exampleErrors: []error{domain.OutsideScope()},
-	answers:       []response{created(compat.ServiceCreated)},
-	serve:         create(compat.NewServiceFields.Read, catalog.CreateService, compat.View.ServiceCreated),
+	id:          "createService",
+	summary:     "Create a service",
+	description: "Creates a service.",
+	body:        compat.NewServiceFields,
+	answers:     []response{created(compat.ServiceCreated)},
+	serve:       create(compat.NewServiceFields.Read, catalog.CreateService, compat.View.ServiceCreated),
 }
 
 var updateService = operation{
-	id:            "updateService",
-	summary:       "Change a service",
-	description:   "Changes only the fields that are sent.",
-	path:          []pathParameter{serviceID},
-	body:          compat.ServiceFields,
-	exampleErrors: []error{domain.OutsideScope()},
-	answers:       []response{ok(compat.ServiceUpdated)},
-	serve:         update(compat.ServiceFields.Read, catalog.UpdateService, compat.View.ServiceUpdated),
+	id:          "updateService",
+	summary:     "Change a service",
+	description: "Changes only the fields that are sent.",
+	path:        []pathParameter{serviceID},
+	body:        compat.ServiceFields,
+	answers:     []response{ok(compat.ServiceUpdated)},
+	serve:       update(compat.ServiceFields.Read, catalog.UpdateService, compat.View.ServiceUpdated),
 }

@@ -1,7 +1,8 @@
 package handlers
 
 import (
-	"github.com/bookside/bookside/adapter/domain"
+	"net/http"
+
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/compat"
@@ -35,12 +36,12 @@ var createTimeOff = operation{
 	summary: "Enter time off",
 	description: "Closes whole days for new bookings, or hours of one day on a site with LatePoint Pro Features. It is for the agent, service and location that are named, or for all. " +
 		"Bookings in it stay: the response has their ids, at most 100. Time off for the same agent, service, location, days and hours as one that is entered already is refused with 409, which has its id. With dry_run, nothing is written.",
-	body:          compat.NewTimeOffFields,
-	strictBody:    true,
-	answers:       []response{created(compat.TimeOffCreated), ok(compat.TimeOffPossible)},
-	exampleErrors: []error{domain.OutsideScope(), domain.TimeOffExists(206), domain.ValidationFailed(map[string]string{"date": "Must not be in the past"})},
-	errors:        failures.Form{Failure: "Failed to enter time off"},
-	warns:         true,
+	body:       compat.NewTimeOffFields,
+	strictBody: true,
+	answers:    []response{created(compat.TimeOffCreated), ok(compat.TimeOffPossible)},
+	failures:   []int{http.StatusConflict, http.StatusUnprocessableEntity},
+	errors:     failures.Form{Failure: "Failed to enter time off"},
+	warns:      true,
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

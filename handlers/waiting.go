@@ -276,11 +276,7 @@ func (w *waiting) sendBatch() (more bool, err error) {
 		if err != nil {
 			return err
 		}
-		body, err := bodyIn(w.echo, response.body.Bytes())
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(body, &list)
+		return json.Unmarshal(response.body.Bytes(), &list)
 	})
 	if err != nil {
 		return false, err

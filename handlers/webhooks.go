@@ -146,7 +146,6 @@ var createWebhook = operation{
 	noIdempotency: true,
 	body:          compat.NewWebhookFields,
 	answers:       []response{created(compat.WebhookCreated)},
-	exampleErrors: []error{errExampleFilterRefusal},
 	serve: func(r *request) (response, error) {
 		private := r.api.platform.Webhooks.AllowPrivate
 		change, err := r.webhookChange(compat.NewWebhookFields)
@@ -181,7 +180,6 @@ var updateWebhook = operation{
 	path:          []pathParameter{webhookID},
 	body:          compat.WebhookFields,
 	answers:       []response{ok(compat.WebhookUpdated)},
-	exampleErrors: []error{errExampleFilterRefusal},
 	serve: func(r *request) (response, error) {
 		private := r.api.platform.Webhooks.AllowPrivate
 		change, err := r.webhookChange(compat.WebhookFields)

@@ -41,8 +41,9 @@ func rowsInOrder(ctx context.Context, s *session.Session, l lists.List, f Filter
 	})
 }
 
-// rowsOfChunk finds the bookings of the present chunk of an export.
+// rowsOfChunk finds the bookings of the present chunk of an export, by id.
 func rowsOfChunk(ctx context.Context, s *session.Session, l lists.List, f Filter) ([]listedRow, error) {
+	f.Sort, f.Descending = ByID, false
 	ids, err := lists.Next(ctx, s.Export, s, l, f.Paging, f.order())
 	if err != nil || len(ids) == 0 {
 		return nil, err

@@ -1,34 +1,21 @@
 package session
 
-// ExportCursor walks through one page of a list that is too long for one response. In a Session that is
+// ExportCursor walks by id through one page of a list that is too long for one response. In a Session that is
 // exporting, the list methods return the next chunk of the page instead of the whole page.
 //
-// An export looks ahead by a few thousand ids, and continues after the sort values of the last of them. So
-// records that are added meanwhile do not shift others: none comes twice and none is skipped, unless its
-// sort value changes. Deleted records are left out.
+// Each chunk begins after the last id of the one before. So records that are added or changed meanwhile do not shift
+// others: none comes twice and none is skipped. Deleted records are left out.
 type ExportCursor struct {
 	Chunk int64 // maximum number of records in a chunk
-	Ahead int64 // how many ids it looks ahead by; 0 for LookAhead
 
 	Exported Paging
 	OfAll    int64
 	Begun    bool
-	Ended    bool     // nothing comes after ahead
-	Rest     int64    // maximum number of records of the page after ahead
-	NextIDs  []int64  // ids of the records that come next
-	Last     Position // of the last of them
+	Ended    bool    // nothing comes after NextIDs
+	Rest     int64   // maximum number of records of the page after NextIDs
+	NextIDs  []int64 // ids of the records that come next
+	Last     int64   // the last of them
 }
-
-// Position is the place of a record in a list: the values of the sort columns before the id, nil for NULL,
-// and the id.
-type Position struct {
-	Values []*string
-	ID     int64
-}
-
-// LookAhead is how many ids an export finds at once. Finding them may sort the rest of the list, so they
-// are many more than a chunk has.
-const LookAhead = 10_000
 
 // ExportWith makes the lists of the site return chunks.
 func (s *Session) ExportWith(c *ExportCursor) {

@@ -31,7 +31,6 @@ type API struct {
 	QueryParameter string      // for keys; "" for none
 	Operations     []Operation // in the order of the document, grouped by tag
 	Headers        []Header    // of responses
-	Codes          []string    // of errors, in the order of the document
 }
 
 // Operation is what the document says about a route.
@@ -39,14 +38,14 @@ type Operation struct {
 	ID, Tag, Method      string
 	Path                 string // below a server, with its parameters in braces
 	Summary, Description string
-	AboutFormats         string          // what the description adds about Formats
-	AboutPermission      string          // and about the permission
-	Noun                 string          // what descriptions call a record
-	PathParameters       []PathParameter // what descriptions call a record
+	AboutFormats         string // what the description adds about Formats
+	AboutPermission      string // and about the permission
+	Noun                 string // what descriptions call a record
+	PathParameters       []PathParameter
 	Query, Body          []compat.FieldDescription
 	StrictBody           bool // other fields of the body are refused
 	Answers              []Answer
-	Failures             []Failure
+	Failures             []int                     // statuses
 	Headers              func(status int) []string // of its responses, from API.Headers
 	Formats              []string                  // media types of a list besides JSON
 	Tagged               bool                      // a read whose responses have an ETag
@@ -68,12 +67,6 @@ type Answer struct {
 	Media  string // of a Body that is text; "" for JSON
 }
 
-// Failure is a sample error of an operation.
-type Failure struct {
-	compat.Failure
-	Shape compat.ErrorShape
-}
-
 // Header describes a response header.
 type Header struct {
 	Name, Description, Type string
@@ -88,7 +81,7 @@ var introduction string
 // document returns the document of the API at some base paths, with examples on a day; see dayOfExamples.
 func (a *API) document(servers []string, day time.Time) ([]byte, error) {
 	d := describer{API: a, schemas: compat.NewSchemas()}
-	paths := d.paths()
+	paths, hooks := d.paths(), d.webhooks()
 	whole := members{
 		{"openapi", "3.1.1"},
 		{"info", members{
@@ -103,11 +96,11 @@ func (a *API) document(servers []string, day time.Time) ([]byte, error) {
 		{"security", d.security()},
 		{"tags", d.tags()},
 		{"paths", paths},
-		{"webhooks", d.webhooks()},
+		{"webhooks", hooks},
 		{"components", members{
 			{"securitySchemes", d.securitySchemes()},
 			{"headers", d.headers()},
-			{"responses", d.shared},
+			{"responses", d.errors},
 			{"schemas", d.schemas.Named()},
 		}},
 	}
@@ -137,8 +130,7 @@ func dayOfExamples(now time.Time) time.Time {
 type describer struct {
 	*API
 	schemas *compat.Schemas
-	shared  members // responses that several operations refer to, by name
-	clients bool    // for the document for generated clients
+	errors  members // the responses to failures, by name
 }
 
 func serversOf(bases []string) []members {

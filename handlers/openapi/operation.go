@@ -1,12 +1,10 @@
 package openapi
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +61,7 @@ func (d *describer) parameters(o *Operation) []members {
 }
 
 func (p PathParameter) describe() members {
-	schema, about := &compat.Schema{Type: "integer", Minimum: new(json.Number("1"))}, "Id of the "+string(p.Resource)
+	schema, about := compat.IDSchema(), "Id of the "+string(p.Resource)
 	if p.Resource == domain.CouponResource {
 		schema, about = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case"
 	}
@@ -85,25 +83,22 @@ func (p PathParameter) Example() any {
 // queryParameter describes a parameter. The example of an optional one is in the schema, because viewers
 // fill in examples of parameters, and a list with every filter set is empty.
 func (d *describer) queryParameter(p compat.FieldDescription) members {
-	if d.clients {
-		p.Schema.Description = integerForAny(p.Schema.Description)
-	}
 	parameter := members{{"name", p.Name}, {"in", "query"}, {"description", p.Schema.Description}}
-	if p.Required || d.clients && p.Needed {
+	if p.Required {
 		parameter = append(parameter, member{"required", true})
 	}
 	if p.Schema.Items != nil { // comma-separated words
 		parameter = append(parameter, member{"style", "form"}, member{"explode", false})
 	}
 	p.Schema.Description = ""
-	if d.clients {
-		return append(parameter, member{"schema", p.Schema})
-	}
+	p.Schema.Share()
 	example := d.schemas.Example(p.Schema)
 	if p.Needed {
 		return append(parameter, member{"schema", p.Schema}, member{"example", example})
 	}
-	p.Schema.Examples = []any{example}
+	if p.Schema.Ref == "" {
+		p.Schema.Examples = []any{example}
+	}
 	return append(parameter, member{"schema", p.Schema})
 }
 
@@ -140,124 +135,121 @@ func ifMatchParameter() members {
 	}
 }
 
-// requestBody describes a body under each supported content type.
+// requestBody describes a body as JSON. Forms are read as well, which the introduction says once for all.
 func (d *describer) requestBody(o *Operation) members {
 	schema := compat.SchemaOf(o.Body).Concerning(o.Noun)
-	if d.clients {
-		schema.Required = neededIn(o)
-	}
 	if o.StrictBody {
 		schema.AdditionalProperties = false
 	}
-	schema.Description = "What is sent to " + strings.ToLower(o.Summary[:1]) + o.Summary[1:]
-	named := d.schemas.Name(domain.Capitalize(o.ID)+"Body", schema)
+	schema.Description = "What is sent to " + lowered(o.Summary)
 	example := d.schemas.Example(schema)
-	content := make(members, len(bodyTypes))
-	for i, media := range bodyTypes {
-		content[i] = member{media, members{{"schema", named}, {"example", example}}}
-	}
-	if d.clients {
-		content = jsonContent(named)
-	}
+	content := members{{jsonMedia, members{{"schema", d.schemas.Name(domain.Capitalize(o.ID)+"Body", schema)}, {"example", example}}}}
 	if len(schema.Required) > 0 {
 		return members{{"required", true}, {"content", content}}
 	}
 	return members{{"content", content}}
 }
 
-// bodyTypes are the content types that compat reads.
-var bodyTypes = []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
+const jsonMedia = "application/json"
 
-// outcome is a response or an error of an operation.
-type outcome struct {
-	name    string
-	schema  *compat.Schema
-	example any    // nil to derive it from the schema
-	media   string // "" for JSON
-}
+func lowered(sentence string) string { return strings.ToLower(sentence[:1]) + sentence[1:] }
 
 func (d *describer) responses(o *Operation) members {
-	if d.clients {
-		return d.typedResponses(o)
-	}
-	byStatus := map[int][]outcome{}
+	byStatus := map[int]members{}
 	for _, answer := range o.Answers {
-		byStatus[answer.Status] = append(byStatus[answer.Status], d.answer(answer))
-	}
-	for _, f := range o.Failures {
-		name := cmp.Or(f.Code, "error")
-		if f.Shape == compat.TextError {
-			name = "error"
+		if byStatus[answer.Status] == nil {
+			byStatus[answer.Status] = d.response(o, answer.Status)
 		}
-		byStatus[f.Status] = append(byStatus[f.Status], outcome{name, d.schemas.ErrorSchema(f.Shape), f.Body(f.Shape), ""})
 	}
 	if o.Tagged {
-		byStatus[http.StatusNotModified] = nil
+		byStatus[http.StatusNotModified] = members{{"description", http.StatusText(http.StatusNotModified)}, {"headers", d.headersOf(o, http.StatusNotModified)}}
+	}
+	for _, status := range o.Failures {
+		if byStatus[status] == nil {
+			byStatus[status] = d.failure(o, status)
+		}
 	}
 	var responses members
 	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
-		response := d.response(o, status, byStatus[status])
-		if status >= http.StatusMultipleChoices {
-			response = d.share(strings.ReplaceAll(http.StatusText(status), " ", ""), response)
-		}
-		responses = append(responses, member{strconv.Itoa(status), response})
+		responses = append(responses, member{strconv.Itoa(status), byStatus[status]})
 	}
 	return responses
 }
 
-// answer describes the body of a response.
-func (d *describer) answer(a Answer) outcome {
-	if a.Media != "" {
-		return outcome{"answer", &compat.Schema{Type: "string"}, a.Body, a.Media}
-	}
-	return outcome{"answer", d.schemas.Of(a.Body), nil, ""}
-}
-
-// share stores a response under a name and returns a reference to it. Different responses with one name are
-// numbered.
-func (d *describer) share(name string, response members) members {
-	numbered := name
-	for n := 2; ; n++ {
-		i := indexOf(d.shared, numbered)
-		if i < 0 {
-			d.shared = append(d.shared, member{numbered, response})
-		}
-		if i < 0 || reflect.DeepEqual(d.shared[i].Value(), response) {
-			return members{{"$ref", "#/components/responses/" + numbered}}
-		}
-		numbered = name + strconv.Itoa(n)
-	}
-}
-
-func (d *describer) response(o *Operation, status int, outcomes []outcome) members {
+// response describes the answers that have a status.
+func (d *describer) response(o *Operation, status int) members {
 	var forms []*compat.Schema
-	var examples members
-	for _, one := range outcomes {
-		if !slices.ContainsFunc(forms, func(s *compat.Schema) bool { return s.Ref != "" && s.Ref == one.schema.Ref }) {
-			forms = append(forms, one.schema)
+	media := jsonMedia
+	for _, answer := range o.Answers {
+		switch {
+		case answer.Status != status:
+		case answer.Media != "":
+			media = answer.Media
+			forms = append(forms, &compat.Schema{Type: "string"})
+		default:
+			forms = append(forms, d.schemas.Of(answer.Body))
 		}
-		if one.example == nil {
-			one.example = d.schemas.Example(one.schema)
-		}
-		name := one.name
-		for n := 2; indexOf(examples, name) >= 0; n++ {
-			name = one.name + "_" + strconv.Itoa(n)
-		}
-		examples = append(examples, member{name, members{{"value", one.example}}})
 	}
-	headers := members{}
-	for _, name := range o.Headers(status) {
-		headers = append(headers, member{name, members{{"$ref", "#/components/headers/" + name}}})
+	if slices.Contains(o.Failures, status) {
+		forms = append(forms, d.schemas.Error())
 	}
-	response := members{{"description", http.StatusText(status)}, {"headers", headers}}
-	if len(outcomes) == 0 {
-		return response
-	}
-	content := members{{cmp.Or(outcomes[0].media, "application/json"), members{{"schema", compat.AnyOf(forms...)}, {"examples", examples}}}}
+	content := members{{media, members{{"schema", d.named(o, status, forms)}}}}
 	if status == http.StatusOK {
 		for _, media := range o.Formats {
 			content = append(content, member{media, members{{"schema", &compat.Schema{Type: "string"}}}})
 		}
 	}
-	return append(response, member{"content", content})
+	return members{{"description", http.StatusText(status)}, {"headers", d.headersOf(o, status)}, {"content", content}}
+}
+
+// named returns a reference to the schema of a response, which may have one of several forms. Names that end in
+// Response would be those that oapi-codegen gives to its own types.
+func (d *describer) named(o *Operation, status int, forms []*compat.Schema) *compat.Schema {
+	name := domain.Capitalize(o.ID) + "Result"
+	if o.Answers[0].Status != status {
+		name += strconv.Itoa(status)
+	}
+	about := "The response to the request to " + lowered(o.Summary)
+	for i, form := range forms {
+		if len(form.Properties) == 0 { // a reference, or a file
+			continue
+		}
+		form.Description = about
+		inner := name
+		if len(forms) > 1 {
+			inner = recordOf(form) + "Result"
+		}
+		forms[i] = d.schemas.Name(inner, form)
+	}
+	if len(forms) == 1 {
+		return forms[0]
+	}
+	union := compat.AnyOf(forms...)
+	union.Description = about + ", in one of these forms"
+	return d.schemas.Name(name, union)
+}
+
+// recordOf returns the name of the record in an envelope.
+func recordOf(envelope *compat.Schema) string {
+	return envelope.Properties[indexOf(envelope.Properties, "data")].Value().(*compat.Schema).Record()
+}
+
+// failure returns a reference to the response for failures with a status, which all operations share.
+func (d *describer) failure(o *Operation, status int) members {
+	name := strings.ReplaceAll(http.StatusText(status), " ", "")
+	if indexOf(d.errors, name) < 0 {
+		d.errors = append(d.errors, member{name, members{
+			{"description", http.StatusText(status)}, {"headers", d.headersOf(o, status)},
+			{"content", members{{jsonMedia, members{{"schema", d.schemas.Error()}}}}},
+		}})
+	}
+	return members{{"$ref", "#/components/responses/" + name}}
+}
+
+func (d *describer) headersOf(o *Operation, status int) members {
+	headers := members{}
+	for _, name := range o.Headers(status) {
+		headers = append(headers, member{name, members{{"$ref", "#/components/headers/" + name}}})
+	}
+	return headers
 }

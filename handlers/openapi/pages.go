@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"path"
 	"strings"
@@ -89,31 +88,20 @@ func (p page) serve(c echo.Context) error {
 // reading are the methods that pages accept.
 var reading = []string{http.MethodGet, http.MethodHead}
 
-// AddPages serves the document, Swagger UI, the API catalog and llms.txt at the root and under every base
-// path. proxies are those whose X-Forwarded-Proto is trusted. describe is called each time the document is
-// built, because building changes its result.
-func AddPages(e *echo.Echo, bases []string, proxies []*net.IPNet, now func() time.Time, describe func() (API, error)) {
+// AddPages serves the document and Swagger UI at the root and under every base path. describe is called each time
+// the document is built, because building changes its result.
+func AddPages(e *echo.Echo, bases []string, now func() time.Time, describe func() API) {
 	addPagesAt := func(base string, servers []string) {
-		described := map[form]*datedPage{}
-		for _, f := range forms {
-			described[f] = &datedPage{build: func(day time.Time) (page, error) {
-				api, err := describe()
-				if err != nil {
-					return page{}, err
-				}
-				content, err := f.write(&api, servers, day)
-				if err != nil {
-					return page{}, err
-				}
-				return newPage(content, "application/json; charset=UTF-8")
-			}}
-		}
-		e.Match(reading, base+"/openapi.json", func(c echo.Context) error {
-			wanted, err := formOf(c.QueryParams())
+		document := &datedPage{build: func(day time.Time) (page, error) {
+			api := describe()
+			content, err := api.document(servers, day)
 			if err != nil {
-				return err
+				return page{}, err
 			}
-			p, err := described[wanted].on(dayOfExamples(now()))
+			return newPage(content, "application/json; charset=UTF-8")
+		}}
+		e.Match(reading, base+"/openapi.json", func(c echo.Context) error {
+			p, err := document.on(dayOfExamples(now()))
 			if err != nil {
 				return err
 			}
@@ -121,7 +109,6 @@ func AddPages(e *echo.Echo, bases []string, proxies []*net.IPNet, now func() tim
 		})
 		e.Match(reading, base+"/docs", func(c echo.Context) error { return files.serve(c, "docs.html") }, withoutSlash)
 		e.Match(reading, base+"/docs/:file", func(c echo.Context) error { return files.serve(c, c.Param("file")) })
-		addCatalogAt(e, base, servers, proxies, describe)
 	}
 	addPagesAt("", bases)
 	for _, base := range bases {

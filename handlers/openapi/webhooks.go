@@ -1,50 +1,30 @@
 package openapi
 
 import (
-	"strings"
-
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/compat"
 )
 
-// webhooks describes the requests sent to webhooks, by event.
+// webhooks describes the requests sent to webhooks, whose form is the same for all events.
 func (d *describer) webhooks() members {
-	var all members
-	for _, event := range webhooks.Events() {
-		resource, _ := webhooks.ResourceOf(event)
-		sample := d.schemas.Of(compat.WebhookEvent{Type: event})
-		all = append(all, member{event, members{{"post", members{
-			{"operationId", "on" + domain.Capitalize(strings.ReplaceAll(event, ".", "_"))},
-			{"summary", event},
-			{"description", eventText(event, string(resource))},
-			{"tags", []string{"webhooks"}},
-			{"security", []members{}},
-			{"parameters", eventHeaders()},
-			{"requestBody", members{{"required", true}, {"content", members{{"application/json", members{{"schema", sample}, {"example", eventExample(event, string(resource))}}}}}}},
-			{"responses", members{
-				{"2XX", members{{"description", "The event was accepted"}}},
-				{"410", members{{"description", "Nothing more is sent to this webhook"}}},
-				{"default", members{{"description", "The event is sent again, ten times within three days; redirects are not followed"}}},
-			}},
-		}}}})
-	}
-	return all
-}
-
-func eventText(event, resource string) string {
-	switch {
-	case event == webhooks.StatusChanged:
-		return "The status of a booking changed. A webhook that lists booking.updated and not this event gets it as booking.updated."
-	case strings.HasSuffix(event, ".created"):
-		return "A record of " + resource + " was created, by anybody."
-	case event == "booking.deleted":
-		return "A booking was deleted, by anybody; or it moved out of the scope of the webhook or its key, then `left` is true."
-	case strings.HasSuffix(event, ".deleted"):
-		return "A record of " + resource + " was deleted, by anybody."
-	default:
-		return "A record of " + resource + " was changed, by anybody."
-	}
+	event := d.schemas.Of(compat.WebhookEvent{})
+	event.Description = "Something that happened on the site"
+	event.Properties[indexOf(event.Properties, "type")].Value().(*compat.Schema).Enum = webhooks.Events()
+	return members{{"event", members{{"post", members{
+		{"operationId", "onEvent"},
+		{"summary", "Something happened"},
+		{"description", "Sent to each webhook that lists the event. A webhook that lists booking.updated and not " + webhooks.StatusChanged + " gets that as booking.updated. " +
+			"booking.deleted is also sent when a booking moves out of the scope of the webhook or its key; then `left` is true."},
+		{"tags", []string{"webhooks"}},
+		{"security", []members{}},
+		{"parameters", eventHeaders()},
+		{"requestBody", members{{"required", true}, {"content", members{{jsonMedia, members{{"schema", d.schemas.Name("WebhookEvent", event)}, {"example", exampleEvent}}}}}}},
+		{"responses", members{
+			{"2XX", members{{"description", "The event was accepted"}}},
+			{"410", members{{"description", "Nothing more is sent to this webhook"}}},
+			{"default", members{{"description", "The event is sent again, ten times within three days; redirects are not followed"}}},
+		}},
+	}}}}}
 }
 
 // eventHeaders are the headers of requests to webhooks. They are written out, because generators do not
@@ -61,15 +41,10 @@ func eventHeader(name, about, example string) members {
 	return members{{"name", name}, {"in", "header"}, {"required", true}, {"description", about}, {"schema", &compat.Schema{Type: "string"}}, {"example", example}}
 }
 
-// eventExample is the body of an event without a record.
-func eventExample(event, resource string) members {
-	_, kind, _ := strings.Cut(event, ".")
-	data := members{{"number", 1204}, {"resource", resource}, {"resource_id", 17}, {"kind", kind}, {"at", exampleInstant}, {"origin", "found"}}
-	if event == webhooks.StatusChanged {
-		data[3] = member{"kind", "updated"}
-		data = append(data, member{"old_status", "pending"}, member{"new_status", "approved"})
-	}
-	return members{{"type", event}, {"timestamp", exampleInstant}, {"data", data}}
-}
+// exampleEvent is an event without a record.
+var exampleEvent = members{{"type", webhooks.StatusChanged}, {"timestamp", exampleInstant}, {"data", members{
+	{"number", 1204}, {"resource", "bookings"}, {"resource_id", 17}, {"kind", "updated"}, {"at", exampleInstant}, {"origin", "found"},
+	{"old_status", "pending"}, {"new_status", "approved"},
+}}}
 
 const exampleInstant = "2026-11-22T10:00:00Z"

@@ -50,7 +50,7 @@ type link struct {
 
 // Index describes the index of routes.
 type Index struct {
-	Describe    func() (openapi.API, error)
+	Describe    func() openapi.API
 	Fingerprint func(context.Context) (string, error) // of the site
 	Proxies     []*net.IPNet                          // whose X-Forwarded-Proto is trusted
 }
@@ -66,14 +66,10 @@ func (i Index) Serve(e *echo.Echo, base string) {
 	}
 	// Only the origin and the fingerprint vary, so it is built once.
 	index := sync.OnceValues(func() ([]byte, error) {
-		api, err := i.Describe()
-		if err != nil {
-			return nil, err
-		}
 		return encode(namespaceIndex{
 			Namespace:   namespace,
 			Fingerprint: fingerprintInIndex,
-			Routes:      indexedRoutes(api, namespace, originInIndex+base),
+			Routes:      indexedRoutes(i.Describe(), namespace, originInIndex+base),
 			Links:       links,
 		})
 	})

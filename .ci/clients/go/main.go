@@ -1,5 +1,5 @@
 // Lists services, finds a free time, books it, meets the conflict of a second booking, cancels and follows
-// the changes, with the client that oapi-codegen generated from the document for clients.
+// the changes, with the client that oapi-codegen generated from the document.
 package main
 
 import (
@@ -23,7 +23,6 @@ func main() {
 func run(ctx context.Context, base, key string) error {
 	withHeaders := WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 		r.Header.Set("X-API-Key", key)
-		r.Header.Set("X-Ids", "integer")
 		return nil
 	})
 	client, err := NewClientWithResponses(base, withHeaders)
@@ -51,17 +50,18 @@ func run(ctx context.Context, base, key string) error {
 		day = day.AddDate(0, 0, 1)
 	}
 	date := types.Date{Time: day}
-	times, err := client.GetAvailabilityWithResponse(ctx, &GetAvailabilityParams{ServiceId: service, AgentId: -1, Date: date, With: &[]GetAvailabilityParamsWith{"agents"}})
+	times, err := client.GetAvailabilityWithResponse(ctx, &GetAvailabilityParams{ServiceId: service, AgentId: "any", Date: date, With: &[]GetAvailabilityParamsWith{"agents"}})
 	if err != nil {
 		return err
 	}
 	if times.JSON200 == nil {
 		return fmt.Errorf("free times: %s", times.Body)
 	}
-	free, err := times.JSON200.Data.AsAvailability()
+	found, err := times.JSON200.AsAvailabilityResult()
 	if err != nil {
 		return err
 	}
+	free := found.Data
 	if len(free.Slots) == 0 || free.Slots[0].Agents == nil {
 		return fmt.Errorf("free times: %s", times.Body)
 	}
@@ -86,8 +86,15 @@ func run(ctx context.Context, base, key string) error {
 	if second.JSON409 == nil {
 		return fmt.Errorf("second booking: %s", second.Body)
 	}
-	conflict := *second.JSON409
-	if conflict.Code != ErrorCodeTimeSlotUnavailable || conflict.Data.Conflict == nil || *conflict.Data.Conflict.ConflictingBookingId != booking.Id {
+	refusal, err := second.JSON409.Error.AsErrorObject()
+	if err != nil {
+		return err
+	}
+	conflict, err := refusal.Details.AsConflictDetails()
+	if err != nil {
+		return err
+	}
+	if refusal.Code != "time_slot_unavailable" || *conflict.ConflictingBookingId != booking.Id {
 		return fmt.Errorf("second booking: %s", second.Body)
 	}
 	list, err := client.ListBookingsWithResponse(ctx, &ListBookingsParams{DateFrom: &date, DateTo: &date})
@@ -127,6 +134,6 @@ func run(ctx context.Context, base, key string) error {
 	if !slices.Equal(kinds, []ChangeKind{"created", "updated"}) {
 		return fmt.Errorf("changes of the booking: %s", kinds)
 	}
-	fmt.Printf("go: booked %s with agent %d, met %s, cancelled booking %d, followed %s\n", start, agent, conflict.Code, booking.Id, kinds)
+	fmt.Printf("go: booked %s with agent %s, met %s, cancelled booking %s, followed %s\n", start, agent, refusal.Code, booking.Id, kinds)
 	return nil
 }

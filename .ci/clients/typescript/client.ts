@@ -1,11 +1,11 @@
 // Lists agents, finds a free time, books it, meets the conflict of a second booking, cancels and follows the
-// changes, with the types that openapi-typescript generated from the document for clients.
+// changes, with the types that openapi-typescript generated from the document.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./api.js";
 
 declare const process: { argv: string[] };
 const [, , baseUrl = "", key = ""] = process.argv;
-const client = createClient<paths>({ baseUrl, headers: { "X-API-Key": key, "X-Ids": "integer" } });
+const client = createClient<paths>({ baseUrl, headers: { "X-API-Key": key } });
 
 function found<T>(what: string, { data, error }: { data?: T | undefined; error?: components["schemas"]["Error"] | undefined }): T {
   if (data === undefined || error) throw new Error(`${what}: ${JSON.stringify(error)}`);
@@ -14,12 +14,12 @@ function found<T>(what: string, { data, error }: { data?: T | undefined; error?:
 
 const now = found("changes", await client.GET("/changes"));
 const services = found("services", await client.GET("/services", { params: { query: { per_page: 1 } } }));
-const service: number = services.data[0]?.id ?? 0;
+const service: components["schemas"]["ID"] = services.data[0]?.id ?? 0;
 
 const day = new Date(Date.now() + 50 * 86400e3);
 while (day.getUTCDay() !== 3) day.setUTCDate(day.getUTCDate() + 1);
 const date = day.toISOString().slice(0, 10);
-const times = found("free times", await client.GET("/availability", { params: { query: { service_id: service, agent_id: -1, date, with: ["agents"] } } }));
+const times = found("free times", await client.GET("/availability", { params: { query: { service_id: service, agent_id: "any", date, with: ["agents"] } } }));
 if (!("slots" in times.data)) throw new Error("free times of several days");
 const start = times.data.slots[0];
 const agent = start?.agents?.[0];
@@ -34,8 +34,10 @@ if (created.response.status !== 201) throw new Error(JSON.stringify(created.erro
 const booking: components["schemas"]["BookingDetail"] = found("book", created).data;
 
 const second = await client.POST("/bookings", { body: { ...slot, customer: { ...slot.customer, email: "other@example.com" } } });
-const conflict: components["schemas"]["Error"] | undefined = second.error;
-if (second.response.status !== 409 || conflict?.code !== "time_slot_unavailable" || conflict.data.conflict?.conflicting_booking_id !== booking.id)
+const refusal: components["schemas"]["Error"] | undefined = second.error;
+const conflict = typeof refusal?.error === "object" ? refusal.error : undefined;
+const details = conflict?.details as components["schemas"]["ConflictDetails"] | undefined;
+if (second.response.status !== 409 || conflict?.code !== "time_slot_unavailable" || details?.conflicting_booking_id !== booking.id)
   throw new Error(`second booking: ${JSON.stringify(second)}`);
 
 const list = found("list", await client.GET("/bookings", { params: { query: { date_from: date, date_to: date } } }));

@@ -101,7 +101,7 @@ func (r *Run) Pick(t *Traffic, most int) []Request {
 	kept := *t
 	kept.Requests = slices.DeleteFunc(slices.Clone(t.Requests), func(request Request) bool {
 		found, ok := routes(r.options.Routes).match(request.path)
-		return ok && found.Ours || slices.Contains([]string{"/openapi.json", "/docs", "/llms.txt", "/.well-known/api-catalog"}, request.path)
+		return ok && found.Ours || slices.Contains([]string{"/openapi.json", "/docs"}, request.path)
 	})
 	return kept.pick(r.options.Routes, most)
 }
