@@ -66,7 +66,6 @@ var ownTables = map[Table]string{
 		old_service_id BIGINT UNSIGNED NULL,
 		old_location_id BIGINT UNSIGNED NULL,
 		old_customer_id BIGINT UNSIGNED NULL,
-		belonged MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
 		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		person VARCHAR(150) NOT NULL DEFAULT '',
 		PRIMARY KEY (id),
@@ -97,8 +96,7 @@ var ownTables = map[Table]string{
 		PRIMARY KEY (resource, span)
 	)`,
 	// The journal. Entries of bookings have the agent, service, location and customer, for filters; those
-	// of moved bookings have the old ones too. Deleted customers, orders, payments and invoices have those
-	// of their bookings in belonged. Those of requests to the API have the id of the request.
+	// of moved bookings have the old ones too. Those of requests to the API have the id of the request.
 	Changes: `(
 		number BIGINT UNSIGNED NOT NULL,
 		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -117,7 +115,6 @@ var ownTables = map[Table]string{
 		old_service_id BIGINT UNSIGNED NULL,
 		old_location_id BIGINT UNSIGNED NULL,
 		old_customer_id BIGINT UNSIGNED NULL,
-		belonged MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
 		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		person VARCHAR(150) NOT NULL DEFAULT '',
 		PRIMARY KEY (number),

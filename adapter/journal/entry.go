@@ -76,8 +76,6 @@ type Change struct {
 	Status   string // of a booking: the new status; "" if it did not change or is not known
 	// The assignments of a booking before and now, both nil if unchanged.
 	From, To *Assignment
-	// Belonged are the assignments of the bookings of a deleted customer, order, payment or invoice.
-	Belonged Belonged
 }
 
 // Assignment is what a booking is assigned to.
@@ -99,9 +97,6 @@ type Entry struct {
 	Booking   *BookingFacts // for bookings; nil for others, or if nothing is known
 	// Left is set in the entry that Within returns to readers who no longer cover a booking.
 	Left bool
-	// Belonged are the assignments of the bookings of a deleted customer, order, payment or invoice; nil if
-	// unknown, as for a deletion that the search found.
-	Belonged Belonged
 }
 
 // BookingFacts are the assignment of a changed booking, or the last one of a deleted booking.
@@ -111,13 +106,13 @@ type BookingFacts struct {
 	Before *Assignment // the assignment before the change; nil if unchanged or unknown
 }
 
-// Within returns the entry about a booking, or about a deleted record with bookings, as a reader sees it
-// who covers only some bookings; ok is false if it does not concern them. If they covered the booking only
+// Within returns the entry about a booking as a reader sees it who covers only some bookings; ok is false if
+// it does not concern them. If they covered the booking only
 // before it moved, the entry says that it is gone, but not where it went; if they cover it only now, not
 // where it came from.
 func (e Entry) Within(covers func(Assignment) bool) (within Entry, ok bool) {
 	if e.Booking == nil {
-		return e, e.Kind == Deleted && e.Belonged.within(e.Resource, covers)
+		return e, false
 	}
 	facts := *e.Booking
 	before := facts.Before != nil && covers(*facts.Before)

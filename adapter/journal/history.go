@@ -74,9 +74,6 @@ func (h *history) entry(m pendingChange) Entry {
 	e := Entry{Resource: m.resource, ID: m.record.id, Kind: m.kind, Origin: m.origin, ActorID: m.actor, RequestID: m.request, Person: m.person}
 	h.kind, h.origin, h.live = m.kind, m.origin, m.kind != Deleted
 	if m.resource != Bookings {
-		if m.kind == Deleted {
-			e.Belonged = m.belonged
-		}
 		return e
 	}
 	facts := BookingFacts{OldStatus: h.facts.NewStatus}

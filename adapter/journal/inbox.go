@@ -39,12 +39,7 @@ import (
 //	             before the change; NULL if it was created
 //
 // All eight are NULL if that did not change, or is not known: then it is taken from the row
-// and from what was seen of it before. Of a customer, order, payment or invoice that was
-// deleted:
-//
-//	belonged     to what its bookings belonged, so that those who saw it learn of that: the
-//	             ids of agent, service and location, such as 3-1-2 4-1-2, each once, 0-0-0
-//	             for a booking of which nothing is known; NULL if there were none
+// and from what was seen of it before.
 //
 // The rules for everyone who inserts:
 //
@@ -76,12 +71,12 @@ func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, by Author, changes [
 		return nil
 	}
 	stmt := sq.Insert(tx.Name(wpdb.ChangeInbox)).Columns("resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged", "request_id", "person")
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id", "person")
 	at := domain.Stamp(now)
 	request, _ := ctx.Value(requestKey{}).(string)
 	for _, c := range changes {
 		values := []any{string(c.Resource), c.ID, string(c.Kind), string(by.Origin), wpdb.NullIfZero(by.ActorID), wpdb.NullIfZero(c.Status), at}
-		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), wpdb.NullIfZero(c.Belonged.text()), request, by.Person)...)
+		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), request, by.Person)...)
 	}
 	_, err := wpdb.Exec(ctx, tx, "enter changes", stmt)
 	return err

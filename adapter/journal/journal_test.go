@@ -285,53 +285,20 @@ func TestToldChanges(t *testing.T) {
 	s.want()
 }
 
-// TestBelongedOfDeletedRecords: the entry of a deleted record has the reported assignments of its bookings,
-// even if the report comes after the search found the deletion. A deletion reported without them has one
-// entry.
-func TestBelongedOfDeletedRecords(t *testing.T) {
+// TestDeletionsHaveOneEntry: a deletion that is reported after the search found it has one entry, which only concerns those who
+// cover all bookings.
+func TestDeletionsHaveOneEntry(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	of := Belonged{{AgentID: 3, ServiceID: 1, LocationID: 2}, {}}
-	s.enter(7, "DELETE FROM "+s.Prefix+"latepoint_customers WHERE id = 1", Change{Resource: Customers, ID: 1, Kind: Deleted, Belonged: append(of, of[0])})
+	s.exec(fmt.Sprintf("DELETE FROM %slatepoint_customers WHERE id = 3", s.Prefix))
 	s.work()
-	s.want(Entry{Resource: Customers, ID: 1, Kind: Deleted, Origin: FromAPI, ActorID: 7, Belonged: Belonged{{}, of[0]}})
-	for id, told := range map[int64]any{2: "3-1-2", 3: nil, 4: "3-1", 5: "3-1-2 spell"} {
-		s.exec(fmt.Sprintf("DELETE FROM %slatepoint_customers WHERE id = %d", s.Prefix, id))
-		s.work()
-		s.want(Entry{Resource: Customers, ID: id, Kind: Deleted, Origin: Found})
-		s.tell(Customers, id, Deleted, nil)
-		s.exec("UPDATE "+s.Prefix+"bookside_change_inbox SET belonged = ?", told)
-		s.work()
-		if id == 2 {
-			s.want(Entry{Resource: Customers, ID: id, Kind: Deleted, Origin: FromSite, ActorID: 3, Belonged: of[:1]})
-		} else {
-			s.want()
-		}
-	}
-}
-
-// TestDeletedRecordsWithin: a reader of some bookings sees deleted customers who had one of them, and other
-// deleted records whose bookings they all cover.
-func TestDeletedRecordsWithin(t *testing.T) {
-	t.Parallel()
-	of := func(agents ...int64) (b Belonged) {
-		for _, agent := range agents {
-			b = append(b, Assignment{AgentID: agent})
-		}
-		return b
-	}
-	for _, c := range []struct {
-		belonged        Belonged
-		customer, other bool // whether agent 3's reader sees it
-	}{
-		{of(3), true, true}, {of(3, 3), true, true}, {of(3, 4), true, false}, {of(4, 3), true, false}, {of(3, 0), true, false}, {of(4), false, false}, {of(0), false, false}, {nil, false, false},
-	} {
-		for resource, want := range map[Resource]bool{Customers: c.customer, Orders: c.other, Payments: c.other, Invoices: c.other} {
-			e := Entry{Resource: resource, Kind: Deleted, Belonged: c.belonged}
-			if _, ok := e.Within(func(a Assignment) bool { return a.AgentID == 3 }); ok != want {
-				t.Errorf("%s of %v: %t, want %t", resource, c.belonged, ok, want)
-			}
-		}
+	deleted := Entry{Resource: Customers, ID: 3, Kind: Deleted, Origin: Found}
+	s.want(deleted)
+	s.tell(Customers, 3, Deleted, nil)
+	s.work()
+	s.want()
+	if _, ok := deleted.Within(func(Assignment) bool { return true }); ok {
+		t.Error("it concerns a reader of some bookings")
 	}
 }
 

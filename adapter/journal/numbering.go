@@ -29,9 +29,8 @@ type pendingChange struct {
 	at     string
 	// The assignments of a booking before and now; nil if not reported.
 	from, to *Assignment
-	belonged Belonged // see Change
-	request  string   // see Entry.RequestID
-	person   string   // see Entry.Person
+	request  string // see Entry.RequestID
+	person   string // see Entry.Person
 }
 
 // batchSize limits how many rows of the inbox, and how many candidates, one transaction numbers.
@@ -106,13 +105,12 @@ func (s *numbering) run(ctx context.Context, candidates []record) (more bool, er
 // these rows, and such a node draws only higher ids.
 func (s *numbering) inbox(ctx context.Context) (messages []pendingChange, more bool, err error) {
 	stmt := sq.Select("id", "resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged", "request_id", "person").From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id", "person").From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
 	return wpdb.First(ctx, s.tx, "read inbox of changes", stmt, batchSize, func(row wpdb.Scanner) (m pendingChange, err error) {
 		var from, to Assignment
-		var told string
 		columns := []any{&m.id, &m.resource, &m.record.id, &m.kind, &m.origin, wpdb.OrZero(&m.actor), wpdb.OrZero(&m.status), &m.at}
-		err = row.Scan(append(append(append(columns, to.scanned()...), from.scanned()...), wpdb.OrZero(&told), &m.request, &m.person)...)
-		m.from, m.to, m.belonged = from.orNil(), to.orNil(), belonged(told)
+		err = row.Scan(append(append(append(columns, to.scanned()...), from.scanned()...), &m.request, &m.person)...)
+		m.from, m.to = from.orNil(), to.orNil()
 		return m, err
 	})
 }
@@ -254,8 +252,7 @@ func (s *numbering) compose(candidates []record) error {
 		if err != nil {
 			return err
 		}
-		// If the deletion was already found, only WordPress knows who saw the record.
-		if m.origin == FromSite && (s.repeated[m.record] && m.belonged == nil || h.repeats(m)) {
+		if m.origin == FromSite && (s.repeated[m.record] || h.repeats(m)) {
 			continue
 		}
 		if entry, ok := h.tell(m); ok {
@@ -328,7 +325,7 @@ func (s *numbering) insertEntries(ctx context.Context) error {
 		return nil
 	}
 	stmt := sq.Insert(s.tx.Name(wpdb.Changes)).Columns("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("belonged", "request_id", "person")
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id", "person")
 	for i, e := range s.entries {
 		var f BookingFacts
 		if e.Booking != nil {
@@ -336,7 +333,7 @@ func (s *numbering) insertEntries(ctx context.Context) error {
 		}
 		values := []any{e.Number, string(e.Resource), e.ID, string(e.Kind), string(e.Origin), wpdb.NullIfZero(e.ActorID), s.stamps[i],
 			wpdb.NullIfZero(f.OldStatus), wpdb.NullIfZero(f.NewStatus)}
-		stmt = stmt.Values(append(append(append(values, f.values()...), f.Before.values()...), wpdb.NullIfZero(e.Belonged.text()), e.RequestID, e.Person)...)
+		stmt = stmt.Values(append(append(append(values, f.values()...), f.Before.values()...), e.RequestID, e.Person)...)
 	}
 	if _, err := wpdb.Exec(ctx, s.tx, "insert changes", stmt); err != nil {
 		return err

@@ -59,9 +59,8 @@ func (c *ChangeList) Update(table wpdb.Table, id int64, columns Row, before *jou
 	assign(change.To, columns)
 }
 
-// Delete adds deleted records. before are the assignments of the bookings, or of the bookings of other
-// records, by id.
-func (c *ChangeList) Delete(table wpdb.Table, ids []int64, before map[int64]journal.Belonged) {
+// Delete adds deleted records. before are the assignments of bookings, by id.
+func (c *ChangeList) Delete(table wpdb.Table, ids []int64, before map[int64]journal.Assignment) {
 	resource, ok := journal.ResourceOf(table)
 	if !ok {
 		return
@@ -73,11 +72,8 @@ func (c *ChangeList) Delete(table wpdb.Table, ids []int64, before map[int64]jour
 			change = &c.List[len(c.List)-1]
 		}
 		change.Kind, change.Status, change.To = journal.Deleted, "", nil
-		switch b := before[id]; {
-		case resource != journal.Bookings:
-			change.Belonged = b
-		case len(b) > 0 && change.From == nil:
-			change.From = &b[0]
+		if assigned, known := before[id]; known && change.From == nil {
+			change.From = &assigned
 		}
 	}
 }
@@ -99,59 +95,6 @@ func assign(a *journal.Assignment, columns Row) {
 			}
 		}
 	}
-}
-
-// belonged returns the assignments of records that are about to be deleted: those of bookings themselves,
-// or those of the bookings of customers, orders, payments and invoices.
-func belonged(ctx context.Context, tx *Tx, table wpdb.Table, ids []int64) (map[int64]journal.Belonged, error) {
-	byRecord := map[int64]journal.Belonged{}
-	switch table {
-	case wpdb.Bookings:
-		found, err := assignments(ctx, tx, ids...)
-		for id, a := range found {
-			byRecord[id] = journal.Belonged{a}
-		}
-		return byRecord, err
-	case wpdb.Orders:
-		return belongedInOrders(ctx, tx.DB, ids)
-	case wpdb.Transactions, wpdb.OrderInvoices:
-		return byRecord, belongedThrough(ctx, tx, byRecord, sq.Select("id", "order_id").From(tx.DB.Name(table)).Where(sq.Eq{"id": ids}))
-	case wpdb.Customers:
-		if err := belongedThrough(ctx, tx, byRecord, sq.Select("customer_id", "id").From(tx.DB.Name(wpdb.Orders)).Where(sq.Eq{"customer_id": ids})); err != nil {
-			return nil, err
-		}
-		bookings := sq.Select("DISTINCT customer_id", "agent_id", "service_id", "location_id").From(tx.DB.Name(wpdb.Bookings)).Where(sq.Eq{"customer_id": ids})
-		found, err := wpdb.All(ctx, tx.DB, "read what customers belong to", bookings, func(row wpdb.Scanner) (a journal.Assignment, err error) {
-			return a, row.Scan(&a.CustomerID, wpdb.OrZero(&a.AgentID), wpdb.OrZero(&a.ServiceID), wpdb.OrZero(&a.LocationID))
-		})
-		for _, a := range found {
-			byRecord[a.CustomerID] = append(byRecord[a.CustomerID], a)
-		}
-		return byRecord, err
-	default:
-		return nil, nil
-	}
-}
-
-// belongedThrough adds the assignments of the bookings of orders. The SELECT has ids of records and of
-// their orders.
-func belongedThrough(ctx context.Context, tx *Tx, byRecord map[int64]journal.Belonged, orders sq.SelectBuilder) error {
-	type pair struct{ record, order int64 }
-	pairs, err := wpdb.All(ctx, tx.DB, "find orders of records", orders, func(row wpdb.Scanner) (p pair, err error) {
-		return p, row.Scan(&p.record, wpdb.OrZero(&p.order))
-	})
-	if err != nil || len(pairs) == 0 {
-		return err
-	}
-	ids := make([]int64, len(pairs))
-	for i, p := range pairs {
-		ids[i] = p.order
-	}
-	in, err := belongedInOrders(ctx, tx.DB, ids)
-	for _, p := range pairs {
-		byRecord[p.record] = append(byRecord[p.record], in[p.order]...)
-	}
-	return err
 }
 
 // assignments reads the assignments of bookings.
@@ -215,54 +158,19 @@ func (p *Platform) RunJournal(ctx context.Context, o journal.Options, log *slog.
 	p.Journal.Run(ctx, o, log)
 }
 
-// bookingsOfOrders returns the bookings of orders, by order.
+// bookingsOfOrders returns the bookings of orders, by order. As in OrderBookings, the JSON of an item names its booking, and the
+// bookings of a bundle are looked up among the customer's.
 func bookingsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64][]int64, error) {
-	_, found, err := itemsOfOrders(ctx, db, orders)
-	bookings := map[int64][]int64{}
-	for _, b := range found {
-		bookings[b.order] = append(bookings[b.order], b.id)
-	}
-	return bookings, err
-}
-
-// belongedInOrders returns the assignments of the bookings of orders. A booking that was deleted earlier
-// has the assignment in its item's JSON.
-func belongedInOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int64]journal.Belonged, error) {
-	items, found, err := itemsOfOrders(ctx, db, orders)
-	belonged, complete := map[int64]journal.Belonged{}, map[int64]bool{}
-	for _, b := range found {
-		belonged[b.order] = append(belonged[b.order], b.Assignment)
-		complete[b.item] = true
-	}
-	for _, i := range items {
-		if !complete[i.id] {
-			belonged[i.order] = append(belonged[i.order], itemAssignment(i.data))
-		}
-	}
-	return belonged, err
-}
-
-// orderItem is an item of an order with its JSON, and bookingOfItem one of its bookings.
-type (
-	orderItem struct {
+	type item struct {
 		id, order int64
 		data      string
 	}
-	bookingOfItem struct {
-		id, item, order int64
-		journal.Assignment
-	}
-)
-
-// itemsOfOrders reads the items of orders, and their bookings. As in OrderBookings, the JSON of an item
-// names its booking, and the bookings of a bundle are looked up among the customer's.
-func itemsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (items []orderItem, found []bookingOfItem, err error) {
 	stmt := sq.Select("id", "order_id", "item_data").From(db.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
-	items, err = wpdb.All(ctx, db, "read items of orders", stmt, func(row wpdb.Scanner) (i orderItem, err error) {
+	items, err := wpdb.All(ctx, db, "read items of orders", stmt, func(row wpdb.Scanner) (i item, err error) {
 		return i, row.Scan(&i.id, &i.order, wpdb.OrZero(&i.data))
 	})
 	if err != nil || len(items) == 0 {
-		return nil, nil, err
+		return nil, err
 	}
 	var itemIDs, named, bundled []int64
 	orderOf := map[int64]int64{}
@@ -279,16 +187,18 @@ func itemsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (items []or
 		customers, err := wpdb.All(ctx, db, "read customers of orders", sq.Select("DISTINCT customer_id").From(db.Name(wpdb.Orders)).
 			Where(sq.Eq{"id": bundled}).Where(sq.NotEq{"customer_id": nil}), wpdb.Value[int64])
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		candidates = append(candidates, sq.Eq{"customer_id": customers})
 	}
-	stmt = sq.Select("id", "order_item_id", "agent_id", "service_id", "location_id").From(db.Name(wpdb.Bookings)).
-		Where(candidates).Where(sq.Eq{"order_item_id": itemIDs}).OrderBy("id")
-	found, err = wpdb.All(ctx, db, "find bookings of orders", stmt, func(row wpdb.Scanner) (b bookingOfItem, err error) {
-		err = row.Scan(&b.id, &b.item, wpdb.OrZero(&b.AgentID), wpdb.OrZero(&b.ServiceID), wpdb.OrZero(&b.LocationID))
-		b.order = orderOf[b.item]
-		return b, err
+	stmt = sq.Select("id", "order_item_id").From(db.Name(wpdb.Bookings)).Where(candidates).Where(sq.Eq{"order_item_id": itemIDs}).OrderBy("id")
+	found, err := wpdb.All(ctx, db, "find bookings of orders", stmt, func(row wpdb.Scanner) (b [2]int64, err error) {
+		return b, row.Scan(&b[0], &b[1])
 	})
-	return items, found, err
+	bookings := map[int64][]int64{}
+	for _, b := range found {
+		order := orderOf[b[1]]
+		bookings[order] = append(bookings[order], b[0])
+	}
+	return bookings, err
 }

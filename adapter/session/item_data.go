@@ -3,8 +3,6 @@ package session
 import (
 	"encoding/json"
 	"strconv"
-
-	"github.com/bookside/bookside/adapter/journal"
 )
 
 // ItemKeys are the keys of an order item's data that repeat columns of its booking.
@@ -23,20 +21,6 @@ func ItemBooking(data string) int64 {
 		return 0
 	}
 	return jsonID(item.ID)
-}
-
-// itemAssignment returns the assignment of an order item's booking from its JSON, where ids are numbers or
-// texts; zero values stand for none.
-func itemAssignment(data string) journal.Assignment {
-	var item struct {
-		Agent    json.RawMessage `json:"agent_id"`
-		Service  json.RawMessage `json:"service_id"`
-		Location json.RawMessage `json:"location_id"`
-	}
-	if json.Unmarshal([]byte(data), &item) != nil {
-		return journal.Assignment{}
-	}
-	return journal.Assignment{AgentID: jsonID(item.Agent), ServiceID: jsonID(item.Service), LocationID: jsonID(item.Location)}
 }
 
 // jsonID returns an id in JSON, given as a number or a text, or 0 for anything else.

@@ -237,11 +237,14 @@ func (tx *Tx) Delete(ctx context.Context, table wpdb.Table, ids ...int64) error 
 	if len(ids) == 0 {
 		return nil
 	}
-	before, err := belonged(ctx, tx, table, ids)
-	if err != nil {
-		return err
+	var before map[int64]journal.Assignment
+	if table == wpdb.Bookings {
+		var err error
+		if before, err = assignments(ctx, tx, ids...); err != nil {
+			return err
+		}
 	}
-	_, err = tx.Exec(ctx, table, "delete from "+string(table), sq.Delete(tx.DB.Name(table)).Where(sq.Eq{"id": ids}))
+	_, err := tx.Exec(ctx, table, "delete from "+string(table), sq.Delete(tx.DB.Name(table)).Where(sq.Eq{"id": ids}))
 	if err == nil {
 		tx.Changes.Delete(table, ids, before)
 	}

@@ -135,64 +135,6 @@ func TestCompanionEntersChanges(t *testing.T) {
 				}
 			}
 		})
-		t.Run("to what the bookings of deleted records belonged", func(t *testing.T) {
-			part := *b
-			part.t = t
-			returns[any](&part, `global $wpdb; $p = $wpdb->prefix . 'latepoint_';
-				$wpdb->insert($p . 'customers', ['id' => 8000, 'first_name' => 'Zora', 'email' => 'zora@example.test', 'status' => 'active']);
-				foreach ([8000, 8001, 8002] as $order) {
-					$wpdb->insert($p . 'orders', ['id' => $order, 'customer_id' => 8000, 'status' => 'open', 'total' => 10]);
-					$wpdb->insert($p . 'transactions', ['id' => $order, 'order_id' => $order, 'customer_id' => 8000, 'amount' => 1, 'status' => 'processing', 'kind' => 'capture']);
-					$wpdb->insert($p . 'order_invoices', ['id' => $order, 'order_id' => $order, 'status' => 'open']);
-				}
-				// Order 8001 has a bundle and somebody else's booking, and what the JSON says is not up to date; 8002 lost its booking.
-				foreach ([[8000, 8000, '{"id":"8000","agent_id":"5","service_id":4,"location_id":1}', 5], [8001, 8001, '{"id":8001,"agent_id":9,"service_id":9,"location_id":9}', 1],
-					[8002, 8001, '{"bundle_id":1}', 2], [8003, 8002, '{"id":8003,"agent_id":"3","service_id":"4","location_id":"2"}', 0]] as [$id, $order, $data, $agent]) {
-					$wpdb->insert($p . 'order_items', ['id' => $id, 'order_id' => $order, 'variant' => 'booking', 'item_data' => $data]);
-					if ($agent > 0) {
-						$wpdb->insert($p . 'bookings', ['id' => $id, 'order_item_id' => $id, 'customer_id' => 8000, 'agent_id' => $agent, 'service_id' => 4, 'location_id' => 1, 'status' => 'cancelled', 'start_date' => '2026-01-05']);
-					}
-				}`)
-			for _, c := range []struct {
-				code string
-				want []string
-			}{
-				{"$wpdb->delete($p . 'transactions', ['id' => 8000]);", []string{"payments 8000 5-4-1"}},
-				{`$wpdb->query("DELETE FROM {$p}order_invoices WHERE order_id > 7999");`, []string{"invoices 8000 5-4-1", "invoices 8001 1-4-1 2-4-1", "invoices 8002 3-4-2"}},
-				{"$wpdb->delete($p . 'transactions', ['id' => 999999]); $wpdb->delete($p . 'agents', ['id' => 8]);", []string{"agents 8 -"}},
-				// As LatePoint deletes a customer: first the bookings, then each order's payments and
-				// items, and the order.
-				{`if ((new ReflectionMethod('OsCustomerModel', 'delete'))->class === 'OsCustomerModel') {
-					(new OsCustomerModel(8000))->delete();
-				} else {
-					foreach ([8000, 8001, 8002] as $id) { $wpdb->delete($p . 'bookings', ['id' => $id]); }
-					foreach ([8000, 8001, 8002] as $order) {
-						foreach (['transactions' => 'order_id', 'order_items' => 'order_id', 'orders' => 'id'] as $table => $column) { $wpdb->delete($p . $table, [$column => $order]); }
-					}
-					$wpdb->delete($p . 'customers', ['id' => 8000]);
-				}`, []string{
-					"customers 8000 5-4-1 1-4-1 2-4-1 3-4-2", "orders 8000 5-4-1", "orders 8001 1-4-1 2-4-1", "orders 8002 3-4-2", "payments 8001 1-4-1 2-4-1", "payments 8002 3-4-2",
-				}},
-			} {
-				part.execute(b.db.SQL, "DELETE FROM {own}change_inbox")
-				returns[any](&part, `global $wpdb; $p = $wpdb->prefix . 'latepoint_'; `+c.code)
-				got := part.list("SELECT CONCAT(resource, ' ', resource_id, ' ', COALESCE(belonged, '-')) FROM {own}change_inbox WHERE kind = 'deleted' AND resource <> 'bookings' ORDER BY 1")
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("%s\n%s", c.code, diff)
-				}
-			}
-		})
-		t.Run("inbox of an earlier version", func(t *testing.T) {
-			part := *b
-			part.t = t
-			part.execute(b.db.SQL, "DELETE FROM {own}change_inbox")
-			part.execute(b.db.SQL, "ALTER TABLE {own}change_inbox DROP COLUMN old_customer_id")
-			returns[any](&part, `global $wpdb; return $wpdb->query("UPDATE {$wpdb->prefix}latepoint_bookings SET agent_id = agent_id + 1 WHERE id > 0 ORDER BY id LIMIT 2");`)
-			if got := part.number("SELECT COUNT(*) FROM {own}change_inbox WHERE resource = 'bookings' AND kind = 'updated'"); got != 2 {
-				t.Errorf("%d changes entered", got)
-			}
-			part.execute(b.db.SQL, "ALTER TABLE {own}change_inbox ADD COLUMN old_customer_id BIGINT UNSIGNED NULL")
-		})
 		for _, c := range []struct {
 			name, tables string
 			failures     int

@@ -140,7 +140,6 @@ require_once __DIR__ . '/bookside/lock.php';
 require_once __DIR__ . '/bookside/holds.php';
 require_once __DIR__ . '/bookside/assets.php';
 require_once __DIR__ . '/bookside/slots.php';
-require_once __DIR__ . '/bookside/belonged.php';
 require_once __DIR__ . '/bookside/journal.php';
 require_once __DIR__ . '/bookside/forms.php';
 require_once __DIR__ . '/bookside/jobs.php';

@@ -24,27 +24,23 @@ class BooksideJournal
         'coupons' => 'coupons',
     ];
 
-    private const ITEMS = 'order_items'; // which show what deleted orders belonged to
     private const MOST_ROWS = 5000; // per statement: larger changes are left to the server
     private const MOST_ENTRIES = 200; // per INSERT
     private const PATIENCE = 1.0; // seconds until changes are entered, in a long request
     private const ASSIGNMENT = ['agent_id', 'service_id', 'location_id', 'customer_id']; // columns of bookings, and of the inbox
-    private const UNKNOWN_COLUMN = 1054; // error of MySQL
 
     private BooksideSlots $slots;
-    private BooksideBelonged $belonged;
 
     /** @var bool Whether a statement of this class itself is running. */
     private bool $busy = false;
 
     /**
-     * @var array|null The statement that was noted: query, kind, resource, ids; bookings, as they were before, and to what
-     *      those of other records belonged, by id.
+     * @var array|null The statement that was noted: query, kind, resource, ids, and bookings as they were before, by id.
      */
     private ?array $open = null;
 
     /**
-     * @var array<string,array{prefix:string,resource:string,id:int,kind:string,before:?array,belonged:string}> Changes that are not entered yet;
+     * @var array<string,array{prefix:string,resource:string,id:int,kind:string,before:?array}> Changes that are not entered yet;
      *      with the prefix of tables, because a network's sites have inboxes of their own.
      */
     private array $changes = [];
@@ -58,7 +54,6 @@ class BooksideJournal
     public function __construct(BooksideSlots $slots)
     {
         $this->slots = $slots;
-        $this->belonged = new BooksideBelonged();
     }
 
     public function register(): void
@@ -119,12 +114,6 @@ class BooksideJournal
             return $query;
         }
         $verb = strtoupper($parts['verb']);
-        if (strtolower($parts['table']) === self::ITEMS) {
-            if ($verb === 'DELETE') {
-                $this->belonged->itemsGo($wpdb->prefix, $this->affected($query, $parts['name'], 'id, order_id'));
-            }
-            return $query;
-        }
         $resource = self::RESOURCES[strtolower($parts['table'])];
         if ($verb === 'UPDATE' && $resource === 'bookings') {
             $query = $this->slots->statusChange($query);
@@ -132,21 +121,16 @@ class BooksideJournal
                 return '';
             }
         }
-        $note = ['query' => $query, 'prefix' => $wpdb->prefix, 'resource' => $resource, 'ids' => [], 'bookings' => [], 'belonged' => []];
+        $note = ['query' => $query, 'prefix' => $wpdb->prefix, 'resource' => $resource, 'ids' => [], 'bookings' => []];
         if ($verb === 'INSERT' || $verb === 'REPLACE') {
             $note['kind'] = 'created';
         } else {
             $note['kind'] = $verb === 'DELETE' ? 'deleted' : 'updated';
-            $columns = $verb === 'DELETE' ? BooksideBelonged::COLUMNS[$resource] ?? 'id' : 'id';
-            $rows = $this->affected($query, $parts['name'], $resource === 'bookings' ? self::bookingColumns() : $columns);
-            foreach ($rows as $row) {
+            foreach ($this->affected($query, $parts['name'], $resource === 'bookings' ? self::bookingColumns() : 'id') as $row) {
                 $note['ids'][] = (int) $row[0];
                 if ($resource === 'bookings') {
                     $note['bookings'][(int) $row[0]] = self::booking($row);
                 }
-            }
-            if ($verb === 'DELETE') {
-                $note['belonged'] = $this->belonged->go($wpdb->prefix, $resource, $rows, $note['bookings']);
             }
             if ($note['ids'] === []) {
                 return $query;
@@ -161,7 +145,7 @@ class BooksideJournal
     {
         return '/^\s*(?:(?<transaction>START\s+TRANSACTION\b[^;]*|(?:BEGIN|ROLLBACK)(?:\s+WORK)?)\s*;?\s*$'
             . '|(?<verb>INSERT|REPLACE|UPDATE|DELETE)\s+(?:(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO|FROM)\s+)*'
-            . '(?<name>`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . '|' . self::ITEMS . ')`?)[\s(])/i';
+            . '(?<name>`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . ')`?)[\s(])/i';
     }
 
     /**
@@ -243,20 +227,19 @@ class BooksideJournal
         }
         $this->changes[$key] = [
             'prefix' => $note['prefix'], 'resource' => $note['resource'], 'id' => $id, 'kind' => $note['kind'], 'before' => $note['bookings'][$id] ?? null,
-            'belonged' => $note['belonged'][$id] ?? '',
         ];
     }
 
-    /** The columns of a booking that entries tell about, and its item. */
+    /** The columns of a booking that entries tell about. */
     private static function bookingColumns(): string
     {
-        return 'id, status, order_item_id, ' . implode(', ', self::ASSIGNMENT);
+        return 'id, status, ' . implode(', ', self::ASSIGNMENT);
     }
 
-    /** Returns a row of these columns: the status, the item, and to what the booking belongs. */
+    /** Returns a row of these columns: the status, and to what the booking belongs. */
     private static function booking(array $row): array
     {
-        return ['status' => (string) $row[1], 'item' => (int) $row[2], 'assignment' => array_map('intval', array_slice($row, 3))];
+        return ['status' => (string) $row[1], 'assignment' => array_map('intval', array_slice($row, 2))];
     }
 
     /** Enters the changes into the inboxes. */
@@ -280,22 +263,20 @@ class BooksideJournal
         try {
             $bookings = $this->bookings($prefix, $changes);
             $actor = function_exists('wp_get_current_user') ? get_current_user_id() : 0;
+            $assigned = implode(', ', self::ASSIGNMENT);
+            $columns = "resource, resource_id, kind, origin, actor_id, status, at, $assigned, old_" . str_replace(', ', ', old_', $assigned);
             foreach (array_chunk($changes, self::MOST_ENTRIES) as $part) {
                 $rows = [];
                 foreach ($part as $change) {
                     $now = $change['resource'] === 'bookings' && $change['kind'] !== 'deleted' ? $bookings[$change['id']] ?? null : null;
                     $before = $change['before'];
                     $moved = ($now['assignment'] ?? null) !== ($before['assignment'] ?? null);
-                    $row = $wpdb->prepare('%s, %d, %s, ', $change['resource'], $change['id'], $change['kind'])
+                    $rows[] = '(' . $wpdb->prepare('%s, %d, %s, ', $change['resource'], $change['id'], $change['kind'])
                         . "'site', " . ($actor > 0 ? (int) $actor : 'NULL') . ', '
-                        . ($now !== null && $now['status'] !== ($before['status'] ?? null) ? $wpdb->prepare('%s', $now['status']) : 'NULL') . ', UTC_TIMESTAMP()';
-                    $rows[] = [
-                        $row,
-                        self::assignment($moved ? $now : null) . ', ' . self::assignment($moved ? $before : null),
-                        $change['belonged'] === '' ? 'NULL' : $wpdb->prepare('%s', $change['belonged']),
-                    ];
+                        . ($now !== null && $now['status'] !== ($before['status'] ?? null) ? $wpdb->prepare('%s', $now['status']) : 'NULL') . ', UTC_TIMESTAMP(), '
+                        . self::assignment($moved ? $now : null) . ', ' . self::assignment($moved ? $before : null) . ')';
                 }
-                if (!$this->insert($prefix, $rows)) {
+                if ($wpdb->query("INSERT INTO `{$prefix}bookside_change_inbox` ($columns) VALUES " . implode(', ', $rows)) === false) {
                     $problem = (string) $wpdb->last_error;
                     // Before the server's first start there are no tables, and nobody follows changes.
                     if ($wpdb->query("SELECT 1 FROM `{$prefix}bookside_change_positions` LIMIT 0") !== false) {
@@ -317,29 +298,6 @@ class BooksideJournal
         return implode(', ', array_map(static function (int $id): string {
             return $id > 0 ? (string) $id : 'NULL';
         }, $booking['assignment'] ?? array_fill(0, count(self::ASSIGNMENT), 0)));
-    }
-
-    /** Inserts rows into an inbox, each in three parts. That of an earlier Bookside has no columns for the later ones. */
-    private function insert(string $prefix, array $rows): bool
-    {
-        global $wpdb;
-        $old = array_map(static function (string $column): string {
-            return "old_$column";
-        }, self::ASSIGNMENT);
-        $columns = ['resource, resource_id, kind, origin, actor_id, status, at', implode(', ', array_merge(self::ASSIGNMENT, $old)), 'belonged'];
-        for ($parts = count($columns); $parts > 0; $parts--) {
-            $values = array_map(static function (array $row) use ($parts): string {
-                return '(' . implode(', ', array_slice($row, 0, $parts)) . ')';
-            }, $rows);
-            $into = "`{$prefix}bookside_change_inbox` (" . implode(', ', array_slice($columns, 0, $parts)) . ')';
-            if ($wpdb->query("INSERT INTO $into VALUES " . implode(', ', $values)) !== false) {
-                return true;
-            }
-            if (!$wpdb->dbh instanceof mysqli || mysqli_errno($wpdb->dbh) !== self::UNKNOWN_COLUMN) {
-                return false;
-            }
-        }
-        return false;
     }
 
     /** Returns the bookings as they are now, by id. */
