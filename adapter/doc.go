@@ -18,6 +18,6 @@
 //	session                          session, transaction, scope of a key, settings, locks, rows
 //
 // The others know no session: availability, automation, sanitize and icalendar are pure; keys, journal,
-// webhooks, outbox, idempotency, rowdiff and indexes have tables of their own; queue is what
+// webhooks, outbox, idempotency and indexes have tables of their own; queue is what
 // outbox, webhooks and journal have in common.
 package adapter

@@ -124,7 +124,7 @@ var BookingMoveFields = Fields[BookingPatch]{
 // series declares the recurrence of a booking, of which the site's form makes several with LatePoint Pro Features. Whether
 // such a field is known the site decides.
 func series[T any](at func(*T) *bool) Field[T] {
-	f := Field[T]{declaration: declaration{name: "recurrence", ours: true, hideFromExample: true, valueType: description{schema: func() *Schema { return &Schema{} }}}}
+	f := Field[T]{declaration: declaration{name: "recurrence", hideFromExample: true, valueType: description{schema: func() *Schema { return &Schema{} }}}}
 	f.read = func(in input, into *T) {
 		sent, ok := in.(*Body).sent("recurrence")
 		*at(into) = ok && !slices.Contains([]string{`""`, "false", "[]", "{}"}, string(sent))
@@ -135,7 +135,7 @@ func series[T any](at func(*T) *bool) Field[T] {
 // reason declares why a booking is cancelled or changed. Whether such a field is known, and what is wrong with it, the
 // site decides. Null and an empty text are none.
 func reason(key string) Field[BookingPatch] {
-	f := custom(key, anyText(), func(*BookingPatch, string) {}).onlyOurs().notInExample()
+	f := custom(key, anyText(), func(*BookingPatch, string) {}).notInExample()
 	f.clears = true
 	f.read = func(in input, into *BookingPatch) {
 		sent, ok := in.(*Body).sent(key)

@@ -18,7 +18,7 @@ func bookingCustomFields[T any](at func(*T) **bookings.SentFields) Field[T] {
 		values.shared = fieldName
 		return &Schema{Type: typeObject, AdditionalProperties: values}
 	}
-	f := Field[T]{declaration: declaration{name: name, ours: true, clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
+	f := Field[T]{declaration: declaration{name: name, clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
 		b := in.(*Body)
 		var problems domain.Validation // which only sites with such fields have
 		object := newBody("", b.fields, &problems).object(name)

@@ -47,7 +47,7 @@ const maxExtras = 50
 // extras declares the extras of a booking: a list of objects, or its JSON. The site decides whether it
 // knows the field, and what counts as none. Null and an empty text are an empty list.
 func extras[T any](at func(*T) **slots.Extras, schema func() *Schema) Field[T] {
-	return Field[T]{declaration: declaration{name: "extras", ours: true, clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
+	return Field[T]{declaration: declaration{name: "extras", clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
 		var sent jsontext.Value
 		switch in := in.(type) {
 		case *Body:
@@ -109,7 +109,7 @@ func whole(value jsontext.Value) int64 {
 // couponCode declares the coupon code of a booking. The site decides whether it knows the field; anything
 // but a text is an unknown code.
 func couponCode[T any](at func(*T) *string) Field[T] {
-	f := value("coupon_code", anyText(), at).onlyOurs().notInExample()
+	f := value("coupon_code", anyText(), at).notInExample()
 	f.read = func(in input, into *T) {
 		if sent, ok := in.(*Body).sent("coupon_code"); ok {
 			text, _, single := sent.Scalar()

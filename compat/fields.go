@@ -25,7 +25,6 @@ type declaration struct {
 	required        bool
 	alternative     string // the id that may replace this field, if it is required
 	hideFromExample bool   // left out of examples, see notInExample
-	ours            bool   // unknown to the PHP extension, which ignores it
 	impersonal      bool   // it does not search personal data
 	members         bool   // an object, whose members may be sent one by one
 	clears          bool   // null clears the field, see orNull
@@ -153,12 +152,6 @@ func (f Field[T]) notInExample() Field[T] {
 	return f
 }
 
-// onlyOurs marks a field that the PHP extension does not know and ignores.
-func (f Field[T]) onlyOurs() Field[T] {
-	f.ours = true
-	return f
-}
-
 // impersonal marks a parameter that searches texts without personal data. Keys that mask personal data may
 // send it, but no other text search.
 func (f Field[T]) impersonal() Field[T] {
@@ -262,7 +255,6 @@ type FieldDescription struct {
 	Name     string
 	Required bool
 	Needed   bool // required, unless another field replaces it
-	Ours     bool // unknown to the PHP extension, which ignores it
 	Schema   *Schema
 }
 
@@ -281,7 +273,7 @@ func (fields Fields[T]) Describe() []FieldDescription {
 			schema.example = f.defaultValue
 		}
 		// A field that may be ignored or replaced is not always required.
-		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.alternative == "", Needed: f.required, Ours: f.ours, Schema: schema}
+		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.alternative == "", Needed: f.required, Schema: schema}
 	}
 	return all
 }

@@ -14,7 +14,6 @@ var getBusinessHours = operation{
 	id:          "getBusinessHours",
 	summary:     "Read the weekly hours",
 	description: "The hours of each weekday: the general ones of the site, or the own ones of an agent, a service, a location or a combination of them. Where hours are null, there are no own ones, and those of others apply.",
-	ours:        true,
 	query:       compat.WeeklyHoursParameters,
 	answers:     []response{ok(compat.BothSingleOf[compat.WeeklyHours]())},
 	serve:       list(compat.WeeklyHoursParameters.Read, timeoff.LoadWeek, compat.View.WeeklyHours),

@@ -29,7 +29,6 @@ func calendarOf(id string, parameter pathParameter) operation {
 		size:     size{"", calendarWork, one},
 		calendar: parameter.resource,
 		perKey:   true,
-		ours:     true,
 		serve: func(r *request) (response, error) {
 			text, err := bookings.LoadCalendar(r.ctx(), r.session, r.principal.Key)
 			return ok(file{calendarType, text}), err

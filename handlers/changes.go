@@ -13,7 +13,6 @@ import (
 
 var listChanges = operation{
 	id:      "listChanges",
-	ours:    true,
 	summary: "Follow changes of records",
 	description: "The changes after a cursor, made by anybody, in the order of their numbers, and the cursor for the next request. " +
 		"Without a cursor, the response is empty and has the cursor of the present end. With `wait`, a request without new changes is held until there is one. " +

@@ -27,7 +27,6 @@ var getHold = operation{
 	id:          "getHold",
 	summary:     "Read a hold",
 	description: "A hold of this key that was not used and has not expired.",
-	ours:        true,
 	perKey:      true,
 	path:        []pathParameter{holdID},
 	answers:     []response{ok(compat.BothSingleOf[compat.Hold]())},

@@ -29,7 +29,6 @@ type operation struct {
 	errors           failures.Form
 	size             size            // what the memory of a request grows with
 	cost             cost            // of a request, in requests; nil for one
-	ours             bool            // a read that the PHP extension lacks
 	noETag           bool            // a response is outdated when it arrives, and has no tag
 	perKey           bool            // a read whose response depends on the key itself, not only on its permissions
 	calendar         domain.Resource // whose calendar it serves, opened by its secret and not by an API key; "" for none

@@ -2,8 +2,6 @@ package handlers
 
 import (
 	"net/http"
-
-	"github.com/bookside/bookside/compat"
 )
 
 // route says where an operation is served and which permission it needs.
@@ -102,25 +100,13 @@ var routes = []route{
 	{tag: "webhooks", method: http.MethodPost, path: "/webhooks/:id/replay", permission: "write_webhooks", operation: replayWebhook},
 }
 
-// Read is a GET of the API.
-type Read struct {
-	Path       string                    // below a base path, such as /bookings/{id}
-	Ours       bool                      // the PHP extension lacks it
-	Parameters []compat.FieldDescription // of the query, in the order of the document
-}
-
-// Reads returns every GET, in the order of the table.
-func Reads() []Read {
-	var reads []Read
+// Reads returns the path of every GET, below a base path, such as /bookings/{id}.
+func Reads() []string {
+	var paths []string
 	for _, r := range routes {
-		if r.method != http.MethodGet {
-			continue
+		if r.method == http.MethodGet {
+			paths = append(paths, placeholders.ReplaceAllString(r.path, "{$1}"))
 		}
-		read := Read{Path: placeholders.ReplaceAllString(r.path, "{$1}"), Ours: r.operation.ours}
-		if r.operation.query != nil {
-			read.Parameters = r.operation.query.Describe()
-		}
-		reads = append(reads, read)
 	}
-	return reads
+	return paths
 }

@@ -20,7 +20,6 @@ var site = operation{
 	summary:     "Extensions of the site",
 	description: "The extensions of the plugin on this site, and how this API treats them. Those with parts that are not honoured come first: the site does them, the API does not.",
 	answers:     []response{ok(compat.StatusSingleOf[compat.Site]())},
-	ours:        true,
 	serve: func(r *request) (response, error) {
 		active, err := r.session.Extensions(r.ctx())
 		return ok(compat.SiteDetail(active)), err

@@ -17,10 +17,9 @@ import (
 type answer struct {
 	status int
 	header http.Header
-	body   []byte
 	json   value
+	body   string
 	isJSON bool
-	took   time.Duration // until the last byte
 }
 
 // Side is one of the two servers.
@@ -28,7 +27,6 @@ type Side struct {
 	base   *url.URL
 	key    string
 	client *http.Client
-	sleep  func(context.Context, time.Duration) error
 }
 
 // maxBody limits the size of a response.
@@ -60,11 +58,8 @@ func NewSide(address, key string) (*Side, error) {
 		// A redirect could send the key elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &Side{base: base, key: key, client: client, sleep: sleep}, nil
+	return &Side{base: base, key: key, client: client}, nil
 }
-
-// Address returns the URL of the API.
-func (s *Side) Address() string { return s.base.String() }
 
 func (s *Side) url(path string, query url.Values) string {
 	u := *s.base
@@ -91,27 +86,17 @@ func (s *Side) url(path string, query url.Values) string {
 const maxWaits = 10
 
 // get sends a GET, and sends it again after a 429 when the response says so.
-func (s *Side) get(ctx context.Context, r Request, waiting func(time.Duration)) (answer, error) {
-	return s.send(ctx, http.MethodGet, s.url(r.path, r.query), nil, "", waiting)
-}
-
-func (s *Side) send(ctx context.Context, method, address string, header http.Header, body string, waiting func(time.Duration)) (answer, error) {
-	for waits := 0; ; waits++ {
-		a, err := s.once(ctx, method, address, header, body)
+func (s *Side) get(ctx context.Context, r Request) (answer, error) {
+	for range maxWaits {
+		a, err := s.once(ctx, s.url(r.path, r.query))
 		if err != nil || a.status != http.StatusTooManyRequests {
 			return a, err
 		}
-		if waits == maxWaits {
-			return answer{}, fmt.Errorf("%s answers 429 again and again", s.base.Host)
-		}
-		pause := retryAfter(a.header)
-		if waiting != nil {
-			waiting(pause)
-		}
-		if err := s.sleep(ctx, pause); err != nil {
+		if err := sleep(ctx, retryAfter(a.header)); err != nil {
 			return answer{}, err
 		}
 	}
+	return answer{}, fmt.Errorf("%s answers 429 again and again", s.base.Host)
 }
 
 // retryAfter returns how long to wait after a 429.
@@ -124,23 +109,20 @@ func retryAfter(header http.Header) time.Duration {
 	return min(most, time.Duration(seconds)*time.Second+time.Second/10)
 }
 
-func (s *Side) once(ctx context.Context, method, address string, header http.Header, body string) (answer, error) {
-	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+func (s *Side) once(ctx context.Context, address string) (answer, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return answer{}, errors.New("the request cannot be built") // the error quotes the URL
 	}
-	maps.Copy(request.Header, header)
 	request.Header.Set("X-API-Key", s.key)
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "bookside-compare")
-	begin := time.Now()
 	response, err := s.client.Do(request)
 	if err != nil {
 		return answer{}, s.unreachable(err)
 	}
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	err = errors.Join(err, response.Body.Close())
-	took := time.Since(begin)
 	switch {
 	case err != nil:
 		return answer{}, s.unreachable(err)
@@ -148,7 +130,7 @@ func (s *Side) once(ctx context.Context, method, address string, header http.Hea
 		return answer{}, fmt.Errorf("%s: the answer has more than %d MiB", s.base.Host, maxBody>>20)
 	}
 	parsed, err := parseJSON(content)
-	return answer{response.StatusCode, response.Header, content, parsed, err == nil, took}, nil
+	return answer{response.StatusCode, response.Header, parsed, string(content), err == nil}, nil
 }
 
 // unreachable returns an error without the URL, which may contain personal data.
@@ -160,6 +142,7 @@ func (s *Side) unreachable(err error) error {
 	return fmt.Errorf("%s does not answer: %w", s.base.Host, err)
 }
 
+// sleep waits, unless the context ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

@@ -1,7 +1,10 @@
 package compare
 
 import (
+	"mime"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,12 +24,7 @@ const (
 	MissingElement    Kind = "missing element"    // of a list
 	AdditionalElement Kind = "additional element" //
 	OrderDiffers      Kind = "order of a list"    //
-	KeyOrder          Kind = "order of keys"      // only a remark: objects have no order
-	NumberForm        Kind = "form of a number"   // only a remark: 5 and 5.0 are one number
 )
-
-// remark reports whether only very strict clients notice this kind.
-func (k Kind) remark() bool { return k == KeyOrder || k == NumberForm }
 
 // difference is one place where Bookside's response differs from PHP's.
 type difference struct {
@@ -47,22 +45,46 @@ func (d difference) path() string {
 	}
 }
 
-// exact names the place in this response.
-func (d difference) exact() string {
-	if d.kind == StatusDiffers || d.kind == HeaderDiffers {
-		return d.path()
+// answerDifferences returns how two responses differ: in the status, or else in the headers that clients can
+// rely on and in the JSON.
+func answerDifferences(php, bookside answer) (found []difference) {
+	if php.status != bookside.status {
+		return []difference{{StatusDiffers, nil, numberValue(php.status), numberValue(bookside.status)}}
 	}
-	return d.at.exact()
+	for _, name := range comparedHeaders {
+		if a, b := headerText(php.header, name), headerText(bookside.header, name); a != b {
+			found = append(found, difference{HeaderDiffers, location{}.member(name), textValue(a), textValue(b)})
+		}
+	}
+	switch {
+	case php.isJSON && bookside.isJSON:
+		found = append(found, differencesOf(php.json, bookside.json)...)
+	case php.body != bookside.body:
+		found = append(found, difference{NotJSON, nil, textValue(php.body), textValue(bookside.body)})
+	}
+	return found
+}
+
+// comparedHeaders are the headers that clients can rely on.
+var comparedHeaders = []string{"Content-Type", "Content-Disposition", "Location", "Link", "WWW-Authenticate", "Retry-After", "X-WP-Total", "X-WP-TotalPages"}
+
+// headerText returns a header in a form that is equal for equal meanings: media types have no letter case,
+// and JSON is always UTF-8.
+func headerText(header http.Header, name string) string {
+	text := strings.Join(header.Values(name), ", ")
+	if name != "Content-Type" {
+		return text
+	}
+	kind, parameters, err := mime.ParseMediaType(text)
+	if err != nil || kind == "application/json" {
+		return strings.ToLower(kind)
+	}
+	return mime.FormatMediaType(kind, parameters)
 }
 
 // differ compares two JSON values by structure. Patch libraries, such as wI2L/jsondiff, compare lists by
-// position, so that one additional record changes all after it, and they lose the order of keys and the
-// digits of numbers.
-type differ struct {
-	// same reports whether two unequal scalars are equivalent; nil for never.
-	same  func(at location, php, bookside value) bool
-	found []difference
-}
+// position, so that one additional record changes all after it, and they lose the digits of numbers.
+type differ struct{ found []difference }
 
 // differencesOf returns how two values differ.
 func differencesOf(php, bookside value) []difference {
@@ -79,24 +101,20 @@ func (d *differ) compare(at location, php, bookside value) {
 	scalars := php.scalar() && bookside.scalar()
 	switch {
 	case scalars && php.kind == bookside.kind && php.equal(bookside):
-		if php.integer() != bookside.integer() {
-			d.add(NumberForm, at, php, bookside)
-		}
-	case scalars && d.same != nil && d.same(at, php, bookside):
 	case php.kind != bookside.kind:
 		d.add(TypeDiffers, at, php, bookside)
 	case scalars:
 		d.add(ValueDiffers, at, php, bookside)
 	case php.kind == jsontext.KindBeginArray:
-		d.members(at, php, bookside, MissingElement, AdditionalElement, OrderDiffers)
+		d.members(at, php, bookside, MissingElement, AdditionalElement)
 	default:
-		d.members(at, php, bookside, MissingKey, AdditionalKey, KeyOrder)
+		d.members(at, php, bookside, MissingKey, AdditionalKey)
 	}
 }
 
 // members compares objects by member name, lists of records by id, so that one additional record is one
 // difference, and other lists by position.
-func (d *differ) members(at location, php, bookside value, missing, additional, order Kind) {
+func (d *differ) members(at location, php, bookside value, missing, additional Kind) {
 	phpKeys, okPHP := identities(php)
 	booksideKeys, okBookside := identities(bookside)
 	if !okPHP || !okBookside {
@@ -121,8 +139,8 @@ func (d *differ) members(at location, php, bookside value, missing, additional, 
 		}
 		booksideOrder = append(booksideOrder, key)
 	}
-	if !slices.Equal(shared, booksideOrder) {
-		d.add(order, at, listOfTexts(shared), listOfTexts(booksideOrder))
+	if php.kind == jsontext.KindBeginArray && !slices.Equal(shared, booksideOrder) { // objects have no order
+		d.add(OrderDiffers, at, listOfTexts(shared), listOfTexts(booksideOrder))
 	}
 }
 
@@ -152,14 +170,6 @@ func identity(element value) (id string, ok bool) {
 
 // isElement reports a missing or additional element of a list.
 func (d difference) isElement() bool { return d.kind == MissingElement || d.kind == AdditionalElement }
-
-// element returns the identity of a missing or additional element.
-func (d difference) element() (id string, ok bool) {
-	if d.kind == MissingElement {
-		return identity(d.php)
-	}
-	return identity(d.bookside)
-}
 
 // positions returns the position of each text.
 func positions(texts []string) map[string]int {

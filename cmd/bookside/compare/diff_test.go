@@ -12,11 +12,11 @@ func TestDifferences(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, php, bookside string
-		want                []string // kind and exact path
+		want                []string // kind and path
 	}{
-		{"equal", `{"a":1,"b":[{"id":"1","c":null}]}`, `{"a":1.0,"b":[{"id":"1","c":null}]}`, []string{"form of a number $.a"}},
+		{"equal", `{"a":1,"b":[{"id":"1","c":null}]}`, `{"a":1.0,"b":[{"id":"1","c":null}]}`, nil},
 		{"missing key", `{"a":1,"b":2}`, `{"a":1}`, []string{"missing key $.b"}},
-		{"additional key", `{"a":1}`, `{"a":1,"b c":2}`, []string{"additional key $['b c']"}},
+		{"additional key", `{"a":1}`, `{"a":1,"b c":2}`, []string{"additional key $[\"b c\"]"}},
 		{"type", `{"id":"1"}`, `{"id":1}`, []string{"type $.id"}},
 		{"empty list and empty object", `{"a":[]}`, `{"a":{}}`, []string{"type $.a"}},
 		{"null and text", `{"a":null}`, `{"a":""}`, []string{"type $.a"}},
@@ -24,13 +24,13 @@ func TestDifferences(t *testing.T) {
 		{"numbers beyond floats", `{"a":9007199254740993}`, `{"a":9007199254740992}`, []string{"value $.a"}},
 		{"enormous exponent", `{"a":1e999999999}`, `{"a":1}`, []string{"value $.a"}},
 		{"boolean", `{"a":true}`, `{"a":false}`, []string{"value $.a"}},
-		{"order of keys", `{"a":1,"b":2}`, `{"b":2,"a":1}`, []string{"order of keys $"}},
+		{"order of keys", `{"a":1,"b":2}`, `{"b":2,"a":1}`, nil},
 		{"order of records", `[{"id":1},{"id":2}]`, `[{"id":2},{"id":1}]`, []string{"order of a list $"}},
 		{"order of texts", `{"slots":["09:00","10:00"]}`, `{"slots":["10:00","09:00"]}`, []string{"order of a list $.slots"}},
-		{"one record more", `{"data":[{"id":1,"n":"a"},{"id":2,"n":"b"}]}`, `{"data":[{"id":2,"n":"x"}]}`, []string{"missing element $.data[0]", "value $.data[1].n"}},
-		{"one record less", `[{"code":"A"}]`, `[{"code":"A"},{"code":"B"}]`, []string{"additional element $[1]"}},
-		{"elements without ids", `[{"a":1},{"a":2}]`, `[{"a":1},{"a":3},{"a":4}]`, []string{"value $[1].a", "additional element $[2]"}},
-		{"repeated ids", `[{"id":1,"a":1},{"id":1,"a":2}]`, `[{"id":1,"a":1},{"id":1,"a":3}]`, []string{"value $[1].a"}},
+		{"one record more", `{"data":[{"id":1,"n":"a"},{"id":2,"n":"b"}]}`, `{"data":[{"id":2,"n":"x"}]}`, []string{"missing element $.data[*]", "value $.data[*].n"}},
+		{"one record less", `[{"code":"A"}]`, `[{"code":"A"},{"code":"B"}]`, []string{"additional element $[*]"}},
+		{"elements without ids", `[{"a":1},{"a":2}]`, `[{"a":1},{"a":3},{"a":4}]`, []string{"value $[*].a", "additional element $[*]"}},
+		{"repeated ids", `[{"id":1,"a":1},{"id":1,"a":2}]`, `[{"id":1,"a":1},{"id":1,"a":3}]`, []string{"value $[*].a"}},
 		{"the last of equal names counts", `{"a":1,"a":2}`, `{"a":2}`, nil},
 	}
 	for _, test := range tests {
@@ -38,7 +38,7 @@ func TestDifferences(t *testing.T) {
 			t.Parallel()
 			var got []string
 			for _, d := range differencesOf(mustParse(t, test.php), mustParse(t, test.bookside)) {
-				got = append(got, string(d.kind)+" "+d.exact())
+				got = append(got, string(d.kind)+" "+d.path())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("differences (-want +got):\n%s", diff)
@@ -66,31 +66,5 @@ func TestParseJSONRejects(t *testing.T) {
 				t.Errorf("parsed as %v", v)
 			}
 		})
-	}
-}
-
-func TestPatterns(t *testing.T) {
-	t.Parallel()
-	at := location{}.member("data").element(3).member("customer").member("a b")
-	tests := map[string]bool{
-		"$.data[*].customer['a b']": true, `data[3].customer["a b"]`: true, "$..customer": true, "$.*[*].customer": true, "data": true, "..['a b']": true, "$['data']": true,
-		"data[2]": false, "customer": false, "$.data[*].customer.a": false, "$.data[*].customer['a b'].c": false, "..nothing": false,
-	}
-	for text, want := range tests {
-		t.Run(text, func(t *testing.T) {
-			t.Parallel()
-			p, err := ParsePattern(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := p.matches(at); got != want {
-				t.Errorf("matches %s: %t, want %t", at.exact(), got, want)
-			}
-		})
-	}
-	for _, text := range []string{"", "$", "a[", "a[b]", "[*", "a b", "$.", "[99999999999999999999]"} {
-		if p, err := ParsePattern(text); err == nil {
-			t.Errorf("%q was parsed as %+v", text, p)
-		}
 	}
 }

@@ -139,11 +139,6 @@ func (v value) equal(other value) bool {
 	return okA && okB && a.Cmp(b) == 0
 }
 
-// integer reports whether a value is not a number with a point or an exponent.
-func (v value) integer() bool {
-	return v.kind != jsontext.KindNumber || !strings.ContainsAny(v.text, ".eE")
-}
-
 // maxNumber limits the length of numbers that are compared by value.
 const maxNumber = 24
 

@@ -21,10 +21,7 @@ import (
 // Traffic holds the distinct requests of access logs or of a list.
 type Traffic struct {
 	Requests []Request
-	Files    int
 	Lines    int
-	GETs     int // requests to the API, including repeated ones
-	Others   int // requests to the API with other methods, which are never sent
 
 	seen map[string]int // index in Requests
 }
@@ -33,7 +30,6 @@ type Traffic struct {
 const maxRequests = 500_000
 
 func (t *Traffic) add(r Request) {
-	t.GETs++
 	key := r.String()
 	if i, ok := t.seen[key]; ok {
 		t.Requests[i].times++
@@ -50,7 +46,7 @@ func ReadLogs(names []string) (*Traffic, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Traffic{Files: len(files), seen: map[string]int{}}
+	t := &Traffic{seen: map[string]int{}}
 	for _, name := range files {
 		if err := t.readFile(name, t.readLine); err != nil {
 			return nil, err
@@ -153,12 +149,8 @@ func (t *Traffic) readLine(line []byte) error {
 	} else if m := quotedRequest.FindSubmatch(line); m != nil {
 		entry.Request.Method, entry.Request.URI = string(m[1]), unescapeLog(string(m[2]))
 	}
-	switch r, ok := parseURI(entry.Request.URI); {
-	case !ok:
-	case entry.Request.Method == http.MethodGet:
+	if r, ok := parseURI(entry.Request.URI); ok && entry.Request.Method == http.MethodGet {
 		t.add(r)
-	default:
-		t.Others++
 	}
 	return nil
 }
@@ -178,7 +170,7 @@ func unescapeLog(uri string) string {
 // ReadList reads a list of requests: on each line a path below the API, a path of the site or a URL, with
 // or without GET in front. Lines that begin with # are comments.
 func ReadList(name string) (*Traffic, error) {
-	t := &Traffic{Files: 1, seen: map[string]int{}}
+	t := &Traffic{seen: map[string]int{}}
 	err := t.readFile(name, func(line []byte) error {
 		text := strings.TrimSpace(strings.TrimPrefix(string(line), "GET "))
 		if text == "" || text[0] == '#' {
@@ -197,13 +189,13 @@ func ReadList(name string) (*Traffic, error) {
 	return t, err
 }
 
-// pick returns at most most requests (0 for all), taking turns between all routes and combinations of
+// Pick returns at most most requests (0 for all), taking turns between all routes and combinations of
 // parameters, frequent ones first, so that an interrupted run has seen each of them.
-func (t *Traffic) pick(all routes, most int) []Request {
+func (t *Traffic) Pick(routes []string, most int) []Request {
 	groups := map[string][]Request{}
 	var names []string
 	for _, r := range t.Requests {
-		key := shape(all, r)
+		key := shape(routes, r)
 		if groups[key] == nil {
 			names = append(names, key)
 		}
@@ -230,10 +222,6 @@ func (t *Traffic) pick(all routes, most int) []Request {
 }
 
 // shape is a request without its values: the route and the names of its parameters.
-func shape(all routes, r Request) string {
-	name := r.path
-	if route, ok := all.match(r.path); ok {
-		name = route.Path
-	}
-	return name + "?" + strings.Join(slices.Sorted(maps.Keys(r.query)), "&")
+func shape(routes []string, r Request) string {
+	return routeOf(routes, r.path) + "?" + strings.Join(slices.Sorted(maps.Keys(r.query)), "&")
 }

@@ -108,8 +108,8 @@ func TestRotatedLogsAreReadOnceEach(t *testing.T) {
 	if diff := cmp.Diff([]string{"/bookings/1", "/bookings/2", "/bookings/3"}, texts(traffic.Requests)); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if traffic.Files != 3 || traffic.GETs != 5 || traffic.Others != 1 || traffic.Requests[0].times != 2 {
-		t.Errorf("%d files, %d GETs, %d others, the first one %d times", traffic.Files, traffic.GETs, traffic.Others, traffic.Requests[0].times)
+	if traffic.Lines != 6 || traffic.Requests[0].times != 2 {
+		t.Errorf("%d lines, the first one %d times", traffic.Lines, traffic.Requests[0].times)
 	}
 	if _, err := ReadLogs([]string{filepath.Join(directory, "nothing*")}); err == nil {
 		t.Error("a pattern without files is no error")
@@ -151,10 +151,10 @@ func TestPickTakesShapesInTurn(t *testing.T) {
 		traffic.add(r)
 	}
 	want := []string{"/bookings/2", "/bookings?page=1", "/customers?page=1", "/bookings/1"}
-	if diff := cmp.Diff(want, texts(traffic.pick(testRoutes(), 4))); diff != "" {
+	if diff := cmp.Diff(want, texts(traffic.Pick(testRoutes, 4))); diff != "" {
 		t.Errorf("picked (-want +got):\n%s", diff)
 	}
-	if all := traffic.pick(testRoutes(), 0); len(all) != 5 {
+	if all := traffic.Pick(testRoutes, 0); len(all) != 5 {
 		t.Errorf("without a limit %d requests, want 5", len(all))
 	}
 }

@@ -14,7 +14,7 @@ type Request struct {
 	times int // how often it was seen in the logs
 }
 
-// String returns the path and the query. Its values may be personal: see mask.request.
+// String returns the path and the query. Its values may be personal.
 func (r Request) String() string {
 	if len(r.query) == 0 {
 		return r.path
@@ -29,12 +29,6 @@ func (r Request) last(name string) string {
 		return ""
 	}
 	return values[len(values)-1]
-}
-
-// newRequest returns the request for a path with a query; parts that cannot be parsed are left out.
-func newRequest(path, query string) Request {
-	values, _ := url.ParseQuery(query)
-	return Request{path: path, query: values, times: 1}
 }
 
 // apiPath is the path of the API below a site.

@@ -1,213 +1,243 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 )
 
-// Options say what to compare and how.
-type Options struct {
-	PHP, Bookside *Side
-	Rate          float64 // requests to PHP in a second; 0 for no pause
-	Ignore        []Pattern
-	ShowPersonal  bool // do not mask examples
-	Now           func() time.Time
-	Routes        []Route
-	Progress      func(Progress) // nil for none
-}
-
-// Progress is how far a run has come.
-type Progress struct {
-	Done, Planned, Differing int
-	Left                     time.Duration // estimated; 0 if unknown
-	Waiting                  string        // the reason, or empty
-}
-
 // Run compares requests.
 type Run struct {
-	options Options
-	results *collector
-	pace    *pace
-	started time.Time
-	planned int
-	without []unhonoured
+	PHP, Bookside *Side
+	Rate          float64  // requests to PHP in a second; 0 for no pause
+	Routes        []string // of the API, such as /bookings/{id}
 }
 
-// stoppedError ends a run early. Its text is part of the verdict.
-type stoppedError struct{ reason string }
-
-func (e *stoppedError) Error() string { return e.reason }
-
-// Start checks that both servers accept their keys.
-func Start(ctx context.Context, o Options) (*Run, error) {
-	for _, s := range []struct {
-		name string
-		side *Side
-	}{{"PHP", o.PHP}, {"Bookside", o.Bookside}} {
-		if err := s.side.check(ctx); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
-		}
-	}
-	r := &Run{options: o, results: newCollector(o.Routes, mask{show: o.ShowPersonal}), started: o.Now(), without: o.Bookside.unhonoured(ctx)}
-	r.pace = &pace{sleep: o.PHP.sleep, now: time.Now}
-	if o.Rate > 0 {
-		r.pace.interval = time.Duration(requestsToPHP / o.Rate * float64(time.Second))
-	}
-	return r, nil
+// Result holds the findings. It is the output of --json.
+type Result struct {
+	Planned     int       `json:"planned"`
+	Compared    int       `json:"compared"`
+	Routes      []Route   `json:"routes"`
+	Differences []Finding `json:"differences"`
+	Failures    []string  `json:"failures"` // why requests were not compared, or prove nothing
 }
 
-// requestsToPHP is how many requests to PHP a comparison takes.
-const requestsToPHP = 2
-
-// check requests the status, which every valid key may read, or a service if there is no status, as the
-// extension's clients do.
-func (s *Side) check(ctx context.Context) error {
-	a, err := s.get(ctx, newRequest("/status", ""), nil)
-	if err == nil && (a.status == http.StatusNotFound || a.status >= http.StatusInternalServerError) {
-		a, err = s.get(ctx, newRequest("/services", "per_page=1"), nil)
-	}
-	address := s.base.Redacted()
-	switch {
-	case err != nil:
-		return err
-	case a.status == http.StatusOK && a.isJSON:
-		return nil
-	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
-		return fmt.Errorf("%s answers %d: the key is not accepted", address, a.status)
-	case a.status >= 300 && a.status < 400:
-		place, _, _ := strings.Cut(strings.ReplaceAll(a.header.Get("Location"), "#", "?"), "?") // a query may contain a key
-		return fmt.Errorf("%s leads elsewhere, to %s: name the URL of that site", address, place)
-	case a.status == http.StatusNotFound:
-		return fmt.Errorf("%s answers 404: there is no API", address)
-	default:
-		return fmt.Errorf("%s answers %d instead of a JSON text with status 200", address, a.status)
-	}
+// Route is a row of the table of routes.
+type Route struct {
+	Route    string `json:"route"`
+	Requests int    `json:"requests"`
+	Differ   int    `json:"differing"` // but for known differences
 }
 
-// Crawl returns requests for everything that the API offers.
-func (r *Run) Crawl(ctx context.Context, samples int) ([]Request, error) {
-	theirs := slices.DeleteFunc(slices.Clone(r.options.Routes), func(route Route) bool { return route.Ours })
-	c := crawler{run: r, routes: theirs, samples: samples, lists: map[string]value{}, seen: map[string]bool{}}
-	return c.crawl(ctx)
+// Finding is a kind of difference in one field of a route, with an example.
+type Finding struct {
+	Route    string `json:"route"`
+	Field    string `json:"field"`
+	Kind     Kind   `json:"kind"`
+	Known    string `json:"known,omitempty"` // why it is no fault
+	Requests int    `json:"requests"`        // in which it occurs
+	Request  string `json:"request"`         // an example, as are the values
+	PHP      string `json:"php"`
+	Bookside string `json:"bookside"`
 }
 
-// Pick returns requests from logs or a list, see Traffic.pick. Routes that only Bookside has are left out.
-func (r *Run) Pick(t *Traffic, most int) []Request {
-	kept := *t
-	kept.Requests = slices.DeleteFunc(slices.Clone(t.Requests), func(request Request) bool {
-		found, ok := routes(r.options.Routes).match(request.path)
-		return ok && found.Ours || slices.Contains([]string{"/openapi.json", "/docs"}, request.path)
-	})
-	return kept.pick(r.options.Routes, most)
+// place is what differences share that are reported as one finding.
+type place struct {
+	route, field, known string
+	kind                Kind
 }
 
-// Compare compares requests until all are done or ctx ends, and returns the findings so far. Only failures
-// of the run itself are errors.
-func (r *Run) Compare(ctx context.Context, requests []Request) *Result {
-	r.planned = len(requests)
-	stopped := ""
+// maxFailures is how many requests in a row may fail: then a server is down, and more do no good.
+const maxFailures = 5
+
+// Compare compares requests until all are done or ctx ends, and returns the findings so far.
+func (r Run) Compare(ctx context.Context, requests []Request) Result {
+	result := Result{Planned: len(requests)}
+	routes, findings, failures := map[string]Route{}, map[place]Finding{}, map[string]int{}
+	failed := 0
 	for _, request := range requests {
-		if err := r.one(ctx, request); err != nil {
-			stopped = r.reason(ctx, err)
+		begin := time.Now()
+		c, found, err := r.one(ctx, request)
+		if ctx.Err() != nil {
+			failures["interrupted"]++
 			break
 		}
+		if err != nil {
+			failures[err.Error()]++
+			if failed++; failed == maxFailures {
+				failures["stopped, because requests in a row failed"]++
+				break
+			}
+			continue
+		}
+		failed = 0
+		result.Compared++
+		differs := false
+		for at, f := range found {
+			differs = differs || at.known == ""
+			f.Requests = findings[at].Requests + 1
+			findings[at] = f
+		}
+		row := routes[c.route]
+		row.Route, row.Requests = c.route, row.Requests+1
+		if differs {
+			row.Differ++
+		}
+		routes[c.route] = row
+		if c.refused() {
+			failures[fmt.Sprintf("both sides answer %s with %d", c.route, c.php.status)]++
+		}
+		if r.Rate > 0 {
+			_ = sleep(ctx, time.Duration(float64(time.Second)/r.Rate)-time.Since(begin)) // the next request fails
+		}
 	}
-	result := r.results.result()
-	result.Started, result.PHP, result.Bookside = r.started, r.options.PHP.Address(), r.options.Bookside.Address()
-	result.Planned, result.Stopped = len(requests), stopped
-	for _, p := range r.options.Ignore {
-		result.Ignored = append(result.Ignored, p.String())
+	for _, name := range slices.Sorted(maps.Keys(routes)) {
+		result.Routes = append(result.Routes, routes[name])
 	}
-	result.Reasons = result.reasons(r.without)
-	result.conclude()
+	result.Differences = slices.SortedFunc(maps.Values(findings), func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Known, b.Known), strings.Compare(a.Route, b.Route), strings.Compare(a.Field, b.Field), cmp.Compare(a.Kind, b.Kind))
+	})
+	for _, text := range slices.Sorted(maps.Keys(failures)) {
+		result.Failures = append(result.Failures, fmt.Sprintf("%s (%d)", text, failures[text]))
+	}
 	return result
 }
 
-func (r *Run) reason(ctx context.Context, err error) string {
-	var stop *stoppedError
-	switch {
-	case ctx.Err() != nil:
-		return "Interrupted."
-	case errors.As(err, &stop):
-		return stop.reason
-	default:
-		return "Stopped: " + err.Error() + "."
-	}
+// refused reports whether both sides only say that the key may not read this.
+func (c comparison) refused() bool {
+	return c.php.status == c.bookside.status && (c.php.status == http.StatusUnauthorized || c.php.status == http.StatusForbidden)
 }
 
-// maxFailures is how many consecutive requests may fail before the run stops: one of the servers is down,
-// and more requests do no good.
-const maxFailures = 5
-
-// one compares a request. It goes to PHP before and after Bookside, so that a change of the site in between
-// is recognised.
-func (r *Run) one(ctx context.Context, request Request) error {
-	if err := r.pace.wait(ctx, r.report); err != nil {
-		return err
+// one compares a request. If the answers differ, PHP is asked again, because the site may have changed in
+// between: what PHP itself answers differently, or no longer, does not count.
+func (r Run) one(ctx context.Context, request Request) (c comparison, found map[place]Finding, err error) {
+	request = r.withoutKeys(request)
+	c = comparison{request: request, route: routeOf(r.Routes, request.path)}
+	if c.php, err = r.ask(ctx, r.PHP, request); err != nil {
+		return c, nil, err
 	}
-	begin := time.Now()
-	x := comparison{request: r.withoutKeys(request)}
-	var err error
-	if x.php, err = r.options.PHP.get(ctx, x.request, r.waiting); err == nil {
-		if x.bookside, err = r.options.Bookside.get(ctx, x.request, r.waiting); err == nil {
-			x.again, err = r.options.PHP.get(ctx, x.request, r.waiting)
-		}
+	if c.bookside, err = r.Bookside.get(ctx, request); err != nil {
+		return c, nil, err
 	}
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		r.results.fail(err)
-		r.pace.failed++
-		if r.pace.failed == maxFailures {
-			return &stoppedError{fmt.Sprintf("Stopped: %d requests in a row failed, the last one because %v.", maxFailures, err)}
-		}
-		return nil
+	if found = c.findings(); len(found) == 0 {
+		return c, nil, nil
 	}
-	r.pace.failed = 0
-	broken := x.php.status >= http.StatusInternalServerError && x.again.status >= http.StatusInternalServerError
-	if worst := max(x.php.status, x.again.status); broken && worst > http.StatusInternalServerError { // maintenance or overload, which say nothing about the request
-		r.results.fail(fmt.Errorf("%s answers %d", r.options.PHP.base.Host, worst))
-	} else {
-		r.results.add(x, r.options.Ignore)
+	again := c
+	if again.php, err = r.ask(ctx, r.PHP, request); err != nil {
+		return c, nil, err
 	}
-	r.pace.took(time.Since(begin))
-	r.report("")
-	if !broken {
-		r.pace.broken = 0
-	} else if r.pace.broken++; r.pace.broken == maxBroken {
-		return &stoppedError{fmt.Sprintf("Stopped: PHP answered %d requests in a row with %d.", maxBroken, x.again.status)}
-	}
-	_, route := r.results.use(x.request)
-	return r.pace.watch(route, x.php, x.again)
+	still := again.findings()
+	noise := comparison{request, c.route, c.php, again.php}.findings()
+	maps.DeleteFunc(found, func(at place, _ Finding) bool {
+		_, remains := still[at]
+		changed := slices.ContainsFunc(slices.Collect(maps.Keys(noise)), func(n place) bool { return n.field == at.field && n.kind != NotJSON })
+		return !remains || changed
+	})
+	return c, found, nil
 }
 
-// maxBroken is how many consecutive 5xx responses PHP may return: it may be overloaded.
-const maxBroken = 10
+// ask asks PHP. Maintenance and overload say nothing about the request.
+func (r Run) ask(ctx context.Context, php *Side, request Request) (answer, error) {
+	a, err := php.get(ctx, request)
+	if err == nil && a.status > http.StatusInternalServerError {
+		err = fmt.Errorf("%s answers %d", php.base.Host, a.status)
+	}
+	return a, err
+}
+
+// findings returns the differences of a comparison, one for each place.
+func (c comparison) findings() map[place]Finding {
+	found := map[place]Finding{}
+	for _, d := range answerDifferences(c.php, c.bookside) {
+		at := place{c.route, d.path(), knownAs(c, d), d.kind}
+		if _, ok := found[at]; !ok {
+			found[at] = Finding{
+				Route: at.route, Field: at.field, Kind: at.kind, Known: at.known,
+				Request: c.request.String(), PHP: shorten(d.php), Bookside: shorten(d.bookside),
+			}
+		}
+	}
+	return found
+}
+
+// shorten returns a value as JSON, which has no control characters, in at most 200 characters.
+func shorten(v value) string {
+	text := []rune(v.String())
+	if len(text) > 200 {
+		return string(text[:200]) + "…"
+	}
+	return string(text)
+}
 
 // withoutKeys drops parameters that hold the key of one of the sides, whatever their names.
-func (r *Run) withoutKeys(request Request) Request {
-	for name, values := range request.query {
-		if slices.Contains(values, r.options.PHP.key) || slices.Contains(values, r.options.Bookside.key) {
-			delete(request.query, name)
-		}
-	}
+func (r Run) withoutKeys(request Request) Request {
+	request.query = maps.Clone(request.query)
+	maps.DeleteFunc(request.query, func(_ string, values []string) bool {
+		return slices.Contains(values, r.PHP.key) || slices.Contains(values, r.Bookside.key)
+	})
 	return request
 }
 
-func (r *Run) waiting(pause time.Duration) {
-	r.report(fmt.Sprintf("%v, because the request limit of the key is reached", pause.Round(time.Second)))
+// Try checks that both servers accept their keys.
+func (r Run) Try(ctx context.Context) error {
+	for name, side := range map[string]*Side{"PHP": r.PHP, "Bookside": r.Bookside} {
+		a, err := side.get(ctx, Request{path: "/services"})
+		switch {
+		case err != nil:
+		case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
+			err = fmt.Errorf("%s rejects the key with %d", side.base, a.status)
+		case a.header.Get("Location") != "":
+			err = fmt.Errorf("%s redirects: name the URL of that site", side.base)
+		case a.status != http.StatusOK || !a.isJSON:
+			err = fmt.Errorf("%s answers %d instead of a JSON text with status 200", side.base, a.status)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
-func (r *Run) report(waiting string) {
-	if r.options.Progress == nil {
-		return
+// Different reports whether anything differs but for known differences.
+func (r Result) Different() bool {
+	return slices.ContainsFunc(r.Differences, func(f Finding) bool { return f.Known == "" })
+}
+
+// Err returns an error if not everything was compared.
+func (r Result) Err() error {
+	if len(r.Failures) > 0 || r.Compared < r.Planned {
+		return errors.New("the comparison is not complete: " + strings.Join(r.Failures, "; "))
 	}
-	done := r.results.compared + r.results.failed
-	r.options.Progress(Progress{Done: done, Planned: r.planned, Differing: r.results.differ, Left: r.pace.left(r.planned - done), Waiting: waiting})
+	return nil
+}
+
+// Text returns the result for a terminal.
+func (r Result) Text() string {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "ROUTE\tREQUESTS\tDIFFER") // a strings.Builder never fails
+	for _, row := range r.Routes {
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\n", row.Route, row.Requests, row.Differ)
+	}
+	_ = table.Flush()
+	for _, f := range r.Differences {
+		fmt.Fprintf(&b, "\n%s  %s: %s, in %d", f.Route, f.Field, f.Kind, f.Requests)
+		if f.Known != "" {
+			fmt.Fprintf(&b, " (known: %s)\n", f.Known)
+			continue
+		}
+		fmt.Fprintf(&b, "\n  GET %s\n  PHP:      %s\n  Bookside: %s\n", f.Request, cmp.Or(f.PHP, "–"), cmp.Or(f.Bookside, "–"))
+	}
+	for _, text := range r.Failures {
+		fmt.Fprintf(&b, "\nNot compared: %s\n", text)
+	}
+	fmt.Fprintf(&b, "\n%d of %d requests compared\n", r.Compared, r.Planned)
+	return b.String()
 }

@@ -4,8 +4,6 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/bookside/bookside/cmd/bookside/compare"
 )
 
 // progressLine is a line on a terminal that is overwritten repeatedly.
@@ -21,8 +19,6 @@ func newProgressLine(w io.Writer) *progressLine {
 	}
 	return &progressLine{w: w}
 }
-
-func (l *progressLine) show(p compare.Progress) { l.write(p.Line()) }
 
 func (l *progressLine) clear() {
 	if l.shown > 0 {
