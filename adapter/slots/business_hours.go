@@ -11,40 +11,6 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// HoursQuery asks for the working hours of a range of days: those of an agent, a service, a location or a
-// combination of them or, with 0 for all three, the site's general hours.
-type HoursQuery struct {
-	AgentID, ServiceID, LocationID int64
-	From, To                       availability.Day
-}
-
-// BusinessHours returns the working hours of each day, whether or not anything is booked. It returns a
-// CodeInvalidRequest if the agent, service or location does not exist.
-func BusinessHours(ctx context.Context, s *session.Session, q HoursQuery) ([]availability.DayHours, error) {
-	if err := s.Scope().Refuse(q.AgentID, q.ServiceID, q.LocationID); err != nil {
-		return nil, err
-	}
-	named := availability.Resource{Agent: q.AgentID, Service: q.ServiceID, Location: q.LocationID}
-	var problems domain.Validation
-	if err := CheckNamed(ctx, s, named, &problems); err != nil {
-		return nil, err
-	}
-	if err := problems.Err(); err != nil {
-		return nil, err
-	}
-	var scope resourceScope
-	for id, ids := range map[*int64]*[]int64{&named.Agent: &scope.agents, &named.Service: &scope.services, &named.Location: &scope.locations} {
-		if *id != 0 {
-			*ids = []int64{*id}
-		}
-	}
-	periods, err := readWorkPeriods(ctx, s, scope, q.From, q.To)
-	if err != nil {
-		return nil, err
-	}
-	return availability.WorkingHours(periods, named, q.From, q.To), nil
-}
-
 // readWorkPeriods reads the rows from which availability.WorkingHours finds the hours of the resources.
 func readWorkPeriods(ctx context.Context, s *session.Session, scope resourceScope, from, to availability.Day) ([]availability.WorkPeriod, error) {
 	return wpdb.All(ctx, s.DB, "read working hours", workPeriods(s, scope, from, to), func(row wpdb.Scanner) (availability.WorkPeriod, error) {

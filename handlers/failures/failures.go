@@ -62,15 +62,6 @@ var foreign = []struct {
 	{middleware.ErrBodyTimeout, &Error{http.StatusRequestTimeout, "rest_request_timeout", "The request body did not arrive in time"}},
 }
 
-// Common returns the errors without details that any request may get.
-func Common() []*Error {
-	all := []*Error{errTooLarge}
-	for _, f := range foreign {
-		all = append(all, f.as)
-	}
-	return all
-}
-
 // domainFailures are the status and the shape of the domain's errors; others have status 400 and the shape
 // of an object.
 var domainFailures = map[domain.Code]struct {
