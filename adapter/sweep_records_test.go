@@ -1,7 +1,6 @@
 package adapter_test
 
 import (
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -11,26 +10,19 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// TestWhatKeysMadeIsForgotten: it is forgotten with the record, not with the key; otherwise the next key
-// would profit.
-func TestWhatKeysMadeIsForgotten(t *testing.T) {
+// TestDescribedCustomersAreForgotten: how limited keys described customers is forgotten with the booking.
+func TestDescribedCustomersAreForgotten(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(fixtures.RecordedNow()))
 	db := wpdb.New(database.SQL, "wp_")
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{
-		"INSERT INTO wp_bookside_api_keys (id, key_hash, key_start, last_four, name, kind, permissions, status, created_at) VALUES (71, 'a', 'a', 'a', 'a', 'live', 'read', 'active', NOW()), (72, 'b', 'b', 'b', 'b', 'live', 'read', 'revoked', NOW())",
-		"INSERT INTO wp_bookside_key_records (key_id, resource, record_id, created_at) SELECT k.id, 'customers', c.id, NOW() FROM wp_bookside_api_keys k JOIN (SELECT MIN(id) AS id FROM wp_latepoint_customers UNION SELECT 99999) c WHERE k.id IN (71, 72)",
-		"INSERT INTO wp_bookside_key_records (key_id, resource, record_id, created_at) SELECT 71, 'bookings', MIN(id), NOW() FROM wp_latepoint_bookings",
-		"INSERT INTO wp_bookside_key_records (key_id, resource, record_id, created_at) VALUES (71, 'orders', 999999, NOW()), (71, 'payments', 999999, NOW()), (70, 'bookings', 1, NOW())",
-	} {
-		database.Execute(t, statement)
-	}
-	sweeper := upkeep.NewSweeper(db, time.Now, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	deleted, err := sweeper.Forget(t.Context())
-	if err != nil || deleted != 4 {
-		t.Errorf("%d rows, want 4: %v", deleted, err)
+	database.Execute(t, "INSERT INTO wp_bookside_booking_customers (id, first_name, last_name, email, phone) SELECT MIN(id), 'A', 'B', 'a@example.test', '' FROM wp_latepoint_bookings UNION SELECT 999999, 'A', 'B', '', ''")
+	sweeper := upkeep.NewSweeper(db, time.Now, slog.New(slog.DiscardHandler))
+	for _, want := range []int{1, 0} {
+		if deleted, err := sweeper.Forget(t.Context()); err != nil || deleted != want {
+			t.Errorf("%d rows, want %d: %v", deleted, want, err)
+		}
 	}
 }

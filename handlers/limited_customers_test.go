@@ -1,16 +1,18 @@
 package handlers_test
 
 import (
-	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
@@ -40,153 +42,92 @@ func strangersSite(t *testing.T) *server {
 	return s
 }
 
-// TestLimitedKeysTakeNobodyOver: making somebody the customer of a booking, by their e-mail address,
-// reveals no more than their name, and changes nothing about them.
+// TestLimitedKeysTakeNobodyOver: making somebody the customer of a booking, by their e-mail address, reveals
+// nothing about them and changes nothing: the booking shows them as they were described, to every limited key
+// and in every form, and to all others as they are stored.
 func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := strangersSite(t)
-	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
+	all, scope := s.key, domain.Scope{Agents: []int64{5}}
+	first, other := s.limitedKey(scope), s.limitedKey(scope)
 	for i, c := range []struct{ id, email, phone string }{{"7100", "zora@example.test", "777100"}, {"7101", "yara@example.test", "777101"}} {
-		described := fmt.Sprintf(`{"first_name":"Guess","last_name":"Who","email":%q,"phone":"+49 30 5550"}`, strings.ToUpper(c.email[:1])+c.email[1:])
+		s.key = first
+		described := fmt.Sprintf(`{"first_name":"Guéss","last_name":"Who","email":%q,"phone":"+49 30 5550"}`, strings.ToUpper(c.email[:1])+c.email[1:])
 		body := friday("start_time", fmt.Sprintf(`"1%d:00"`, 3+2*i), "customer_id", "", "customer", described)
 		before := s.database.Snapshot(t)
 		dry := s.write(http.MethodPost, "/bookings?dry_run=true", body).want(http.StatusOK)
-		made := s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
-		for _, a := range []answer{dry, made} {
-			customer, _ := a.at("data", "customer").(map[string]any)
-			if customer["first_name"] != "Guess" || customer["phone"] != "+49305550" || strings.Contains(string(a.body), "Quell") {
-				t.Errorf("customer %s: %s", c.id, a.body)
-			}
+		if id := dry.at("data", "customer", "id"); fmt.Sprint(id) != "0" {
+			t.Errorf("a dry run shows the id %v", id)
 		}
+		made := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", c.id).want(http.StatusCreated)
 		for _, change := range fixtures.Changes(before, before.Again(t)) {
 			if change.Table == "latepoint_customers" && len(change.Changed) > 1 || change.Table == "users" || change.Table == "usermeta" {
 				t.Errorf("customer %s: %s of %s: %v", c.id, change.Op, change.Table, change.Changed)
 			}
 		}
-		booking, order := fmt.Sprint(made.at("data", "id")), fmt.Sprint(made.at("data", "order", "id"))
-		read := s.get("/customers/" + c.id).want(http.StatusOK)
-		for name, want := range map[string]any{"first_name": "Zora", "last_name": "Quell", "phone": "+49305550", "notes": "", "admin_notes": "", "address": "", "date_of_birth": "", "cms_user_id": nil} {
-			if got := read.at("data", name); got != want && (name != "first_name" || c.id == "7100") {
-				t.Errorf("customer %s: %s is %v, want %v", c.id, name, got, want)
-			}
-		}
-		if stats, _ := json.Marshal(read.at("data", "stats")); !strings.Contains(string(stats), `"total_bookings":"0"`) {
-			t.Errorf("customer %s: %s", c.id, stats)
-		}
-		for _, path := range []string{"/customers?per_page=100", "/customers/" + c.id + "?include=bookings,past_bookings,upcoming_bookings", "/bookings?per_page=100&search=Quell", "/bookings/" + booking,
-			"/bookings?customer_id=" + c.id, "/orders/" + order, "/orders/" + order + "/invoices", "/customers?search=Quell"} {
-			for _, accept := range []string{"application/json", "text/csv", "text/calendar"} {
-				a := s.write(http.MethodGet, path, "", "Accept", accept)
-				if strings.Contains(string(a.body), "zzqq") || strings.Contains(string(a.body), c.phone) {
-					t.Errorf("GET %s (%s): %s", path, accept, a.body)
+		booking := fmt.Sprint(made.at("data", "id"))
+		again := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", c.id).want(http.StatusCreated)
+		moved := s.write(http.MethodPut, "/bookings/"+booking, `{"notes":"moved"}`).want(http.StatusOK)
+		same := s.write(http.MethodPut, "/bookings/"+booking, `{}`).want(http.StatusOK)
+		for _, s.key = range []string{first, other} {
+			for _, a := range []answer{dry, made, again, moved, same, s.get("/bookings/" + booking)} {
+				customer, _ := a.at("data", "customer").(map[string]any)
+				if customer["first_name"] != "Guéss" || customer["last_name"] != "Who" || customer["phone"] != "+49305550" || a.at("data", "order") != nil {
+					t.Errorf("customer %s: %s", c.id, a.body)
 				}
 			}
-		}
-		for query, found := range map[string]int{"/customers?phone=" + c.phone: 0, "/bookings?customer_phone=" + c.phone: 0, "/customers?phone=5550": 1 + i, "/customers?status=active&first_name=" + "zor": 0, "/customers?cms_user_id=7100": 0} {
-			if n := len(s.get(query).want(http.StatusOK).records()); n != found {
-				t.Errorf("GET %s finds %d, want %d", query, n, found)
+			for _, path := range []string{"/bookings?per_page=100", "/bookings?customer_id=" + c.id, "/bookings?search=Who", "/bookings?per_page=100&sort=customer_name", "/bookings/" + booking, "/changes?cursor=0&include=record"} {
+				for _, accept := range []string{"application/json", "text/csv", "text/calendar"} {
+					a := s.write(http.MethodGet, path, "", "Accept", accept)
+					if text := string(a.body); strings.Contains(text, "zzqq") || strings.Contains(text, c.phone) || regexp.MustCompile(`[",](Zora|Yara)[",]`).MatchString(text) {
+						t.Errorf("GET %s (%s): %s", path, accept, a.body)
+					}
+				}
+			}
+			for query, found := range map[string]int{
+				"customer_phone=" + c.phone: 0, "customer_phone=5550": 1 + i, "customer_email=" + c.email: 1, "search=Quell&customer_id=" + c.id: 0, "search=gUESs": 1 + i, "search=" + c.email[:4]: 1, "customer_id=" + c.id: 1,
+			} {
+				if n := len(s.get("/bookings?" + query).want(http.StatusOK).records()); n != found {
+					t.Errorf("GET /bookings?%s finds %d, want %d", query, n, found)
+				}
+			}
+			if names := each(s.get("/bookings?sort=customer_name&order=asc&per_page=100&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).records(), func(b map[string]any) string {
+				return fmt.Sprint(b["customer"].(map[string]any)["first_name"])
+			}); !slices.IsSorted(names) {
+				t.Errorf("sorted by what is stored: %v", names)
 			}
 		}
 		options := handlers.WebhookOptions(s.platform, s.keys, false)
 		key := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
-		for resource, id := range map[journal.Resource]string{journal.Customers: c.id, journal.Bookings: booking} {
-			if record, found, err := options.Record(t.Context(), key, webhooks.Filter{}, resource, int64(idNumber(t, id))); err != nil || !found || strings.Contains(string(record), "zzqq") || strings.Contains(string(record), c.phone) {
-				t.Errorf("webhook: %s, found %t, %v", record, found, err)
-			}
+		if record, found, err := options.Record(t.Context(), key, webhooks.Filter{}, journal.Bookings, int64(idNumber(t, booking))); err != nil || !found || !strings.Contains(string(record), "Guéss") || strings.Contains(string(record), c.phone) {
+			t.Errorf("webhook: %s, found %t, %v", record, found, err)
 		}
-		before = s.database.Snapshot(t)
-		for _, w := range []struct{ method, path, body string }{
-			{http.MethodPut, "/customers/" + c.id, `{"phone":"+4930` + c.phone + `"}`},
-			{http.MethodPut, "/customers/" + c.id, `{"email":"mine@example.test"}`},
-			{http.MethodPut, "/customers/" + c.id, `{"notes":null}`},
-			{http.MethodPut, "/customers/" + c.id, `{}`},
-			{http.MethodPut, "/bookings/" + booking, `{"customer":{"phone":"+4930` + c.phone + `"}}`},
-			{http.MethodPut, "/bookings/" + booking, `{"customer":{"email":"mine@example.test"}}`},
-			{http.MethodPut, "/bookings/" + booking + "?dry_run=1", `{"customer":{"phone":"+4930` + c.phone + `"}}`},
-			{http.MethodDelete, "/customers/" + c.id, ""},
-		} {
-			if a := s.write(w.method, w.path, w.body).want(http.StatusForbidden); a.at("error", "code") != "outside_key_limits" {
-				t.Errorf("%s %s %s: %s", w.method, w.path, w.body, a.body)
-			}
+		s.key = all
+		if a := s.get("/bookings/" + booking).want(http.StatusOK); a.at("data", "customer", "last_name") != "Quell" || !strings.HasSuffix(fmt.Sprint(a.at("data", "customer", "phone")), c.phone) {
+			t.Errorf("%s", a.body)
 		}
-		wantNoWrites(t, "refused", before)
-	}
-	// What another key sent is unknown to this one.
-	first := s.key
-	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
-	if a := s.get("/customers/7100").want(http.StatusOK); a.at("data", "email") != "" || a.at("data", "phone") != "" || a.at("data", "first_name") != "Zora" {
-		t.Errorf("%s", a.body)
-	}
-	if n := len(s.get("/customers?email=zora").records()); n != 0 {
-		t.Errorf("an address that the key did not send finds %d", n)
-	}
-	// Somebody else's booking that the key gives to a stranger does not make them its own.
-	moved := fmt.Sprint(s.get("/bookings?customer_id=7102").at("data", 0, "id"))
-	s.write(http.MethodPut, "/bookings/"+moved, `{"customer_id":7101}`).want(http.StatusOK)
-	s.write(http.MethodPut, "/customers/7101", `{"notes":"x"}`).want(http.StatusForbidden)
-	// The key that replaces another knows what that one created.
-	s.key = first
-	rolled, _, _, _, err := s.keys.Roll(t.Context(), scalar[int64](t, s, "SELECT MAX(id) - 1 FROM wp_bookside_api_keys"), time.Hour, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.key = rolled
-	if a := s.get("/customers/7101").want(http.StatusOK); a.at("data", "phone") != "+49305550" || a.at("data", "notes") != "" {
-		t.Errorf("%s", a.body)
-	}
-}
-
-// TestLimitedKeysHaveCustomersOfTheirOwn: customers whose records all lie within the scope, and those whom
-// the key created. The site's users are nobody's.
-func TestLimitedKeysHaveCustomersOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	s := strangersSite(t)
-	all := s.key
-	s.key = s.limitedKey(domain.Scope{Agents: []int64{5}})
-	if a := s.get("/customers/7102").want(http.StatusOK); a.at("data", "email") != "xaver@example.test" || a.at("data", "admin_notes") != "admin" || fmt.Sprint(a.at("data", "cms_user_id")) != "7102" {
-		t.Errorf("%s", a.body)
-	}
-	s.write(http.MethodPut, "/customers/7102", `{"first_name":"Xenia","phone":"+49 30 6"}`).want(http.StatusOK)
-	s.write(http.MethodPut, "/customers/7102", `{"email":"mine@example.test"}`).want(http.StatusBadRequest)
-	if n := s.count("users u JOIN wp_usermeta m ON m.user_id = u.ID AND m.meta_key = 'first_name'", "u.ID = 7102 AND u.user_email = 'xaver@example.test' AND m.meta_value = 'Xaver'"); n != 1 {
-		t.Error("the user was changed")
-	}
-	// A customer whom the key created, even after a second booking by the same key.
-	made := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
-	id := fmt.Sprint(made.at("data", "customer", "id"))
-	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
-	s.write(http.MethodPut, "/customers/"+id, `{"notes":"mine","phone":"+49 30 7"}`).want(http.StatusOK)
-	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" || a.at("data", "stats", "total_bookings") != "2" {
-		t.Errorf("%s", a.body)
-	}
-	// No longer once somebody else adds a booking, an order or a payment for them. The key still sees what
-	// it sent.
-	limited := s.key
-	for name, statements := range map[string][2]string{
-		"a booking":              {"INSERT INTO wp_latepoint_bookings (id, booking_code, customer_id, agent_id, service_id, status, buffer_before, buffer_after) VALUES (99001, 'X', " + id + ", 1, 4, 'approved', 0, 0)", "DELETE FROM wp_latepoint_bookings WHERE id = 99001"},
-		"an order":               {"INSERT INTO wp_latepoint_orders (id, customer_id) VALUES (99001, " + id + ")", "DELETE FROM wp_latepoint_orders WHERE id = 99001"},
-		"a payment":              {"INSERT INTO wp_latepoint_transactions (id, customer_id, amount) VALUES (99001, " + id + ", 1)", "DELETE FROM wp_latepoint_transactions WHERE id = 99001"},
-		"a payment of others":    {"INSERT INTO wp_latepoint_transactions (id, customer_id, order_id, amount) SELECT 99001, " + id + ", MAX(order_id), 1 FROM wp_latepoint_transactions", "DELETE FROM wp_latepoint_transactions WHERE id = 99001"},
-		"a booking of the key's": {"UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE id = " + fmt.Sprint(made.at("data", "id")), ""},
-	} {
-		s.database.Execute(t, statements[0])
-		a := s.get("/customers/" + id).want(http.StatusOK)
-		s.key = limited
-		if own := name == "a booking of the key's"; (a.at("data", "notes") == "mine") != own || a.at("data", "email") != "rita.neu@example.test" || a.at("data", "phone") != "+49307" {
-			t.Errorf("%s: %s", name, a.body)
-		}
-		if statements[1] != "" {
-			s.database.Execute(t, statements[1])
+		if n := len(s.get("/bookings?search=Quell&customer_id=" + c.id + "&agent_id=5").records()); n != 1 {
+			t.Errorf("finds %d", n)
 		}
 	}
-	s.key = s.limitedKey(domain.Scope{Agents: []int64{5, 1}}) // another key, from which nothing is hidden
-	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" {
+	// A customer named by id is one whom the key sees, as it sees them.
+	s.key = other
+	stored := s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-26"`, "customer_id", "7102")).want(http.StatusCreated)
+	guessed := s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-26"`, "start_time", `"13:00"`, "customer_id", "7101")).want(http.StatusCreated)
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET phone = '+49309' WHERE id = 7102", "UPDATE wp_latepoint_bookings SET agent_id = 1 WHERE customer_id = 7102 AND id <> "+fmt.Sprint(stored.at("data", "id")))
+	for _, a := range []answer{stored, s.get(fmt.Sprintf("/bookings/%v", stored.at("data", "id")))} {
+		if a.at("data", "customer", "email") != "xaver@example.test" || a.at("data", "customer", "phone") != "+4930777102" {
+			t.Errorf("%s", a.body)
+		}
+	}
+	if a := s.get(fmt.Sprintf("/bookings/%v", guessed.at("data", "id"))); a.at("data", "customer", "first_name") != "Guéss" || a.at("data", "customer", "id") != guessed.at("data", "customer", "id") {
 		t.Errorf("%s", a.body)
 	}
-	s.key = all
-	if a := s.get("/customers/" + id).want(http.StatusOK); a.at("data", "notes") != "mine" {
-		t.Errorf("%s", a.body)
+	// What is kept goes with the booking.
+	s.write(http.MethodDelete, fmt.Sprintf("/bookings/%v?force=true", stored.at("data", "id")), "").want(http.StatusOK)
+	if n, err := upkeep.NewSweeper(s.platform.DB, s.platform.Now, slog.New(slog.DiscardHandler)).Forget(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d rows swept, %v", n, err)
 	}
 }
 
@@ -204,7 +145,6 @@ func TestNewKeysInheritNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, statements := range map[string][]string{
-		"a record":       {"INSERT INTO wp_bookside_key_records (key_id, resource, record_id, made, created_at) VALUES (%d, 'bookings', 1, 1, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_key_records"},
 		"a webhook":      {"INSERT INTO wp_bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at) VALUES ('', 'https://hook.example/', '*', '', '', '', 0, 0, %d, '', 'enabled', 0, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_webhooks"},
 		"a hold":         {"INSERT INTO wp_bookside_holds SELECT NULL, %d, 1, 1, 1, '2027-01-01', '2027-01-01', 0, 0, 0, 0, 0, 1, UTC_TIMESTAMP(), UTC_TIMESTAMP(), ''", "TRUNCATE wp_bookside_holds"},
 		"a change":       {"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, origin, actor_id, at) VALUES (1, 'bookings', 1, 'updated', 'api', %[1]d, UTC_TIMESTAMP()), (2, 'bookings', 1, 'updated', 'site', 99 + %[1]d, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_changes"},

@@ -71,7 +71,7 @@ func TestRequestsForUsers(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	var entered, remembered int
-	query := fmt.Sprintf("SELECT (SELECT COUNT(*) FROM wp_bookside_change_inbox WHERE resource = 'bookings' AND resource_id = %d AND origin = 'site' AND actor_id = 77), (SELECT COUNT(*) FROM wp_bookside_key_records)", made.Data.ID)
+	query := fmt.Sprintf("SELECT (SELECT COUNT(*) FROM wp_bookside_change_inbox WHERE resource = 'bookings' AND resource_id = %d AND origin = 'site' AND actor_id = 77), (SELECT COUNT(*) FROM wp_bookside_booking_customers)", made.Data.ID)
 	if err := s.database.SQL.QueryRowContext(t.Context(), query).Scan(&entered, &remembered); err != nil || entered != 2 || remembered != 0 {
 		t.Errorf("%d changes of the user, and %d records of a key: %v", entered, remembered, err)
 	}

@@ -23,8 +23,7 @@ const recordMemory = 8 << 20
 // record has only what the webhook's key may see.
 func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamps bool) webhooks.Options {
 	return webhooks.Options{
-		Encode:  func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
-		Visible: platform.VisibleChanges,
+		Encode: func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
 		Record: func(ctx context.Context, keyID int64, filter webhooks.Filter, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
 			ctx, _ = wpdb.WithUsage(ctx)
 			wpdb.Allow(ctx, recordMemory/readFactor)

@@ -17,7 +17,6 @@ type DB struct {
 	pool       *sql.DB
 	encryption *encryption    // nil for a pool from New
 	semaphore  *poolSemaphore // nil for no limit
-	viewShare  *poolSemaphore // of the connections, for statements over views; nil for no limit
 	on         runner         // the pool, a connection or a transaction
 	session    *session       // nil if statements go to the pool
 	version    string
@@ -29,8 +28,7 @@ type DB struct {
 	conflicts  *atomic.Int64
 	refused    *refusedWrites
 	silent     *atomic.Bool     // see Config.GiveUp; nil if it does not
-	views      []view           // that SELECT statements see, see WithViews
-	setwise    bool             // see FilterSetwise
+	views      Views            // that SELECT statements see, see WithViews
 	waiting    *[]waitingChange // of a transaction, see Later; nil outside of one
 	together   bool             // several statements may be sent together, unless rivals says otherwise
 	rivals     *atomic.Bool     // of the connector
@@ -85,7 +83,6 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.encryption = conn.encryption
 	db.together, db.rivals = conn.together, conn.rivals
 	db.semaphore = conn.seats
-	db.viewShare = newPoolSemaphore(max(1, c.MaxOpen/2), c.AcquireTimeout)
 	if c.GiveUp {
 		db.silent = conn.silent
 		if conn.killer != nil {
@@ -190,7 +187,7 @@ type PoolStats = sql.DBStats
 func (db *DB) Stats() PoolStats {
 	stats := db.pool.Stats()
 	if db.semaphore != nil {
-		stats.WaitCount, stats.WaitDuration = db.semaphore.waits.Load()+db.viewShare.waits.Load(), 0
+		stats.WaitCount, stats.WaitDuration = db.semaphore.waits.Load(), 0
 	}
 	return stats
 }

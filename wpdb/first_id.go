@@ -19,7 +19,7 @@ var byAPI = sq.Eq{"origin": "api"}
 // attributions lists what our tables attribute to the rows of another of them. It outlives an emptied
 // table, for example when a backup leaves out that table's rows. The companion has the same list.
 var attributions = map[Table][]attribution{
-	APIKeys:  {{KeyRecords, "key_id", nil}, {Webhooks, "key_id", nil}, {Holds, "key_id", nil}, {Changes, "actor_id", byAPI}, {ChangeInbox, "actor_id", byAPI}},
+	APIKeys:  {{Webhooks, "key_id", nil}, {Holds, "key_id", nil}, {Changes, "actor_id", byAPI}, {ChangeInbox, "actor_id", byAPI}},
 	Webhooks: {{WebhookDeliveries, "webhook_id", nil}, {WebhookTries, "webhook_id", nil}},
 }
 

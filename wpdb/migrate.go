@@ -196,22 +196,15 @@ var ownTables = map[Table]string{
 		UNIQUE KEY scope_item (scope, item),
 		KEY created_at (created_at)
 	)`,
-	// What limited keys have written: the bookings, orders, payments and customers that they created or gave
-	// to a customer, and the contact data that they sent for customers, see adapter/records/key_records.go.
-	// A customer who already existed does not count as created. The texts are ASCII, so that they compare
-	// with the site's in any collation.
-	KeyRecords: `(
-		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
-		key_id BIGINT UNSIGNED NOT NULL,
-		resource VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-		record_id BIGINT UNSIGNED NOT NULL,
-		made TINYINT UNSIGNED NOT NULL DEFAULT 0,
-		email VARCHAR(254) CHARACTER SET ascii NOT NULL DEFAULT '',
-		phone VARCHAR(254) CHARACTER SET ascii NOT NULL DEFAULT '',
-		created_at DATETIME NOT NULL,
-		PRIMARY KEY (id),
-		UNIQUE KEY record (key_id, resource, record_id),
-		KEY resource (resource, record_id)
+	// The customers of bookings that limited keys made, as these described them, by the id of the booking: see
+	// adapter/records/booking_customer.go.
+	BookingCustomers: `(
+		id BIGINT UNSIGNED NOT NULL,
+		first_name VARCHAR(255) NOT NULL,
+		last_name VARCHAR(255) NOT NULL,
+		email VARCHAR(255) NOT NULL,
+		phone VARCHAR(255) NOT NULL,
+		PRIMARY KEY (id)
 	)`,
 	// The rows that a transaction locks while it checks and writes, see adapter/session/locks.go. The
 	// companion locks the same rows, so kinds and ids must not change.

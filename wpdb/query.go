@@ -24,8 +24,7 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// acquire waits for a free connection for one statement; call release after reading its rows. Statements
-// over views may take seconds on large sites, so they never get more than their share of the connections.
+// acquire waits for a free connection for one statement; call release after reading its rows.
 func (db *DB) acquire(ctx context.Context) (release func(), err error) {
 	if db.silent != nil && db.silent.Load() {
 		return nil, ErrSilent
@@ -34,19 +33,7 @@ func (db *DB) acquire(ctx context.Context) (release func(), err error) {
 		return func() {}, nil // the session holds one
 	}
 	defer wait(ctx, time.Now())
-	if len(db.views) == 0 {
-		return db.semaphore.acquire(ctx)
-	}
-	leaveShare, err := db.viewShare.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	leavePool, err := db.semaphore.acquire(ctx)
-	if err != nil {
-		leaveShare()
-		return nil, err
-	}
-	return func() { leavePool(); leaveShare() }, nil
+	return db.semaphore.acquire(ctx)
 }
 
 // retriable is false on a separate connection: if it is lost, so are its

@@ -81,7 +81,7 @@ const (
 	Extensions        Table = "bookside_extensions"
 	Holds             Table = "bookside_holds"
 	Idempotency       Table = "bookside_idempotency"
-	KeyRecords        Table = "bookside_key_records"
+	BookingCustomers  Table = "bookside_booking_customers"
 	Locks             Table = "bookside_locks"
 	Outbox            Table = "bookside_outbox"
 	Requests          Table = "bookside_requests"

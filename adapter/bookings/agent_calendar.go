@@ -173,7 +173,7 @@ func calendarColumns(s *session.Session) sq.SelectBuilder {
 		"b.created_at", s.Schema.Expr(wpdb.Bookings, "b", "updated_at"), "c.first_name", "c.last_name", "c.email", "c.phone", "a.first_name", "a.last_name",
 		"s.id", "s.name", "s.duration", "l.full_address", "o.id", "LEFT(o.customer_comment, "+strconv.Itoa(maxCalendarText)+")").
 		From(s.DB.As(wpdb.Bookings, "b")).
-		LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
+		LeftJoin(session.JoinCustomer(s)).
 		LeftJoin(s.DB.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
 		LeftJoin(s.DB.As(wpdb.Services, "s") + " ON s.id = b.service_id").
 		LeftJoin(s.DB.As(wpdb.Locations, "l") + " ON l.id = b.location_id").

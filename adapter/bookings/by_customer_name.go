@@ -59,5 +59,5 @@ func rowsByCustomerName(ctx context.Context, s *session.Session, l lists.List, f
 // scansNames reports whether rowsByCustomerName finds the page: the list is long and not a search.
 func scansNames(s *session.Session, l lists.List, f Filter) bool {
 	return f.Sort == ByCustomerName && l.Size == nil && f.Search == nil && f.PaymentStatus == nil &&
-		lists.KnownToBeLong(s, l) && (l.OrderedScanIsCheap || s.Scope().Unlimited())
+		s.Scope().Unlimited() && lists.KnownToBeLong(s, l)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
@@ -59,7 +58,7 @@ func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 	}
 	if tx.DryRun {
 		draft, err := draftBooking(ctx, tx.Session, w, plan)
-		return Created{BookingDetail: draft}, err
+		return Created{BookingDetail: draft.SeenBy(tx.AsCaller())}, err
 	}
 	created, err := insertBooking(ctx, tx, w, &plan)
 	if err != nil {
@@ -84,35 +83,18 @@ func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
 	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
 		return Created{}, err
 	}
-	if err := rememberBooking(ctx, tx, plan, created); err != nil {
-		return Created{}, err
-	}
 	detail := created.BookingDetail()
 	detail.Customer = plan.shownCustomer()
-	return Created{BookingDetail: detail, ConfirmationSent: confirmed}, nil
+	if err := records.RememberCustomer(ctx, tx, created.Booking.ID, detail.Customer); err != nil {
+		return Created{}, err
+	}
+	return Created{BookingDetail: detail.SeenBy(tx.AsCaller()), ConfirmationSent: confirmed}, nil
 }
 
-// rememberBooking remembers the records that the caller created with a booking.
-func rememberBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, created notify.Snapshot) error {
-	if err := records.Remember(ctx, tx, journal.Bookings, created.Booking.ID); err != nil {
-		return err
-	}
-	if err := records.Remember(ctx, tx, journal.Orders, created.Order.ID); err != nil {
-		return err
-	}
-	return records.RememberContact(ctx, tx, plan.customer.ID, plan.described, plan.customerIsNew)
-}
-
-// shownCustomer returns the customer of the new booking as the caller may see them: for one who is not its
-// own, as the caller described them or, if it named an id, as it sees them.
+// shownCustomer returns the customer of the new booking as the caller may see them: a limited caller, as it
+// described them or, if it named an id, as it sees them.
 func (plan *bookingPlan) shownCustomer() records.BookingCustomer {
-	switch {
-	case plan.customerIsNew || plan.known.Own:
-		return plan.customer
-	case plan.CustomerID != 0:
-		return plan.known.Shown
-	}
-	shown := plan.described
+	shown := plan.shown
 	shown.ID = plan.customer.ID
 	return shown
 }

@@ -55,8 +55,7 @@ type bookingPlan struct {
 	slot      slots.SlotRequest
 	hold      *slots.Hold // of HoldID; nil if it does not exist
 	customer  records.BookingCustomer
-	described records.BookingCustomer // the customer as the caller described them
-	known     records.KnownCustomer   // what the caller may know of an existing customer
+	shown     records.BookingCustomer // the customer as the caller sees them
 	filled    session.Row             // columns of an existing customer that were empty
 	// customerIsNew reports whether the customer is created with the booking.
 	customerIsNew bool
@@ -192,19 +191,21 @@ func planCustomer(ctx context.Context, s *session.Session, rules customers.Rules
 		if err != nil {
 			return err
 		}
-		if plan.known, err = records.KnowsCustomer(ctx, s, found.BookingCustomer); err != nil {
+		shown, seen, err := records.CustomerInScope(ctx, s, found.BookingCustomer)
+		if err != nil {
 			return err
 		}
-		if !ok || !plan.known.Seen {
+		if !ok || !seen {
 			p.Invalid("customer_id", "Customer not found")
 			return nil
 		}
-		customers.RefuseInactive(p, "customer_id", found, plan.known.Own)
+		customers.RefuseInactive(p, "customer_id", found, !records.Limited(s))
+		plan.shown = shown
 		plan.customer = found.BookingCustomer
 		return nil
 	}
 	wanted := customers.Sanitize(s, plan.Customer, customers.Prefix, p)
-	plan.customer, plan.described, plan.customerIsNew = wanted, wanted, true
+	plan.customer, plan.shown, plan.customerIsNew = wanted, wanted, true
 	contact := customers.Prefix + rules.Contact
 	if p.Has(contact) {
 		return nil
@@ -217,13 +218,12 @@ func planCustomer(ctx context.Context, s *session.Session, rules customers.Rules
 		rules.RequireOfDescribed(wanted, p)
 		return nil
 	}
-	if plan.known, err = records.KnowsCustomer(ctx, s, found.BookingCustomer); err != nil {
-		return err
-	}
-	customers.RefuseInactive(p, contact, found, plan.known.Own)
+	limited := records.Limited(s)
+	customers.RefuseInactive(p, contact, found, !limited)
 	plan.customer, plan.customerIsNew = found.BookingCustomer, false
-	if plan.known.Own {
+	if !limited {
 		plan.customer, plan.filled = fillEmpty(found, wanted)
+		plan.shown = plan.customer
 	}
 	return nil
 }

@@ -48,11 +48,11 @@ func limitsOf(s *session.Session, w session.WriteSettings) (l customerLimits) {
 
 // warnOfLimits warns if the site's form would refuse the booking because of its customer. This is the place to refuse it to a
 // key that acts for customers: there is none yet, and who books for a customer decides. Nothing is read unless the site has
-// limits, and nothing is said to a caller who may not read bookings, or about a customer whom it does not know.
+// limits, and nothing is said to a caller who may not read bookings, or to a limited one, which would learn of others' bookings.
 func warnOfLimits(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) error {
 	limits := limitsOf(tx.Session, w)
 	none := limits.future == 0 && limits.noShowsAction == ""
-	told := plan.known.Own && tx.RequirePermission("read_bookings") == nil
+	told := !records.Limited(tx.Session) && tx.RequirePermission("read_bookings") == nil
 	if none || !told || plan.customerIsNew {
 		return nil
 	}

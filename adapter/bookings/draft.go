@@ -16,13 +16,8 @@ import (
 // draftBooking returns the booking that Create would create, without writing: the plugin's tables have few
 // ids, and a rollback does not return them. Records that do not exist yet have the id 0 and no codes.
 func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettings, plan bookingPlan) (records.BookingDetail, error) {
-	seen := plan.customerIsNew || plan.known.Seen
-	id := plan.customer.ID
-	if plan.customer = plan.shownCustomer(); s.RequirePermission("read_bookings") != nil { // shows nothing stored
-		plan.customer = plan.described
-		plan.customer.ID = id
-	}
-	if !seen { // whoever this e-mail address belongs to
+	plan.customer = plan.shownCustomer()
+	if records.Limited(s) && plan.CustomerID == 0 { // whoever this e-mail address belongs to
 		plan.customer.ID = 0
 	}
 	booking, _, err := wpdb.One(ctx, s.DB, "read records of a booking", draftRow(s, plan), records.NewListedRow(new(lists.Total)).Scan)

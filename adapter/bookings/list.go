@@ -56,12 +56,12 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 		return page, err
 	}
 	l := lists.List{Op: "list bookings", Filter: filtered(s, f, "", indexed)}
-	several := f.usesSeveralIndexes(s.Scope())
+	several := f.usesSeveralIndexes()
 	switch {
 	case f.Search != nil || f.PaymentStatus != nil:
 		l, err = searchByIDs(ctx, s, l, f)
-	case several || !s.Scope().Unlimited():
-		l, f = scanInOrder(s, l, f, several)
+	case several:
+		l, f = scanInOrder(s, l, f)
 	}
 	if err != nil {
 		return page, err
@@ -99,11 +99,11 @@ func First(ctx context.Context, s *session.Session, f Filter, limit int64) ([]re
 	return load(ctx, s, rows[:min(len(rows), int(limit))], f.WithMeta, new(lists.Total))
 }
 
-// usesSeveralIndexes reports whether several indexes serve the filter and the caller's scope. An index on
+// usesSeveralIndexes reports whether several indexes serve the filter. An index on
 // customers finds few bookings and is best used alone.
-func (f Filter) usesSeveralIndexes(scope domain.Scope) bool {
+func (f Filter) usesSeveralIndexes() bool {
 	n := 0
-	for _, used := range []bool{f.AgentID != nil, f.ServiceID != nil, f.LocationID != nil, f.Status != nil, len(scope.Agents) > 0, len(scope.Services) > 0, len(scope.Locations) > 0} {
+	for _, used := range []bool{f.AgentID != nil, f.ServiceID != nil, f.LocationID != nil, f.Status != nil} {
 		if used {
 			n++
 		}
@@ -117,7 +117,7 @@ func (f Filter) usesSeveralIndexes(scope domain.Scope) bool {
 func filtered(s *session.Session, f Filter, from string, column func(string) string) sq.SelectBuilder {
 	q := sq.Select().From(cmp.Or(from, s.DB.As(wpdb.Bookings, "b")))
 	if from == "" && (f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == ByCustomerName) {
-		q = q.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+		q = q.LeftJoin(session.JoinCustomer(s))
 	}
 	if f.PriceMin != nil || f.PriceMax != nil || f.PaymentStatus != nil {
 		q = q.Join(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")

@@ -64,7 +64,7 @@ func LoadRecords(ctx context.Context, s *session.Session, ids map[journal.Resour
 
 // customersByID returns customers by their ids.
 func customersByID(ctx context.Context, s *session.Session, ids []int64) ([]records.Customer, error) {
-	stmt := sq.Select(records.CustomerColumns(s)...).From(s.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": ids})
+	stmt := sq.Select(records.CustomerColumns...).From(s.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": ids})
 	found, err := wpdb.All(ctx, s.DB, "read customers", stmt, records.ScanCustomer)
 	if err != nil || len(found) == 0 {
 		return nil, err

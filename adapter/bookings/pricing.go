@@ -145,7 +145,7 @@ func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *char
 	tx.CheckText(p, field, wpdb.Orders, field, c.coupon)
 	item := records.OrderItem{Variant: records.BookingItem, ItemData: fmt.Sprintf(`{"agent_id":%d,"service_id":%d}`, plan.AgentID, plan.service.ID)}
 	coupon, reason, err := payments.FindCoupon(ctx, tx, c.coupon, payments.CouponUse{
-		Customer: plan.customer.ID, Anyone: plan.anyone, Subtotal: items[0].Subtotal, Items: []records.OrderItem{item}, Hidden: !tx.Scope().Unlimited() && !plan.known.Own,
+		Customer: plan.customer.ID, Anyone: plan.anyone, Subtotal: items[0].Subtotal, Items: []records.OrderItem{item}, Hidden: records.Limited(tx.Session),
 	})
 	switch {
 	case err != nil:

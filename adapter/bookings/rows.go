@@ -33,9 +33,9 @@ func rowsInOrder(ctx context.Context, s *session.Session, l lists.List, f Filter
 		LeftJoin(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
 		OrderBy(f.order().Terms()...)
 	if f.Sort == ByCustomerName {
-		stmt = stmt.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+		stmt = stmt.LeftJoin(session.JoinCustomer(s))
 	}
-	return wpdb.All(ctx, lists.ListDB(s, l), l.Op, stmt, func(row wpdb.Scanner) (b listedRow, err error) {
+	return wpdb.All(ctx, s.DB, l.Op, stmt, func(row wpdb.Scanner) (b listedRow, err error) {
 		err = row.Scan(wpdb.OrZero(&b.id), wpdb.OrZero(&b.date), wpdb.OrZero(&b.order))
 		return b, err
 	})

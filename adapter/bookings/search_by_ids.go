@@ -29,7 +29,7 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 	if f.Search != nil {
 		l.Filter = base.Where(sq.Or{f.searchesCustomer("c"), f.searchesCode()})
 	}
-	if s.Export != nil { // which finds all of them anyway
+	if s.Export != nil || !s.Scope().Unlimited() { // an export finds all of them anyway; a limited key sees few, and their customers with them
 		return l, nil
 	}
 	l.Counts = l.Filter.Column("COUNT(*)")
@@ -40,7 +40,7 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 	}
 	l = lists.WithLength(s, l, f.Paging, false)
 	began := s.Totals.Now()
-	ids, more, err := matchingIDs(ctx, l.Op, lists.ListDB(s, l), queries, f.Search == nil || lists.KnownToBeLong(s, l))
+	ids, more, err := matchingIDs(ctx, l.Op, s.DB, queries, f.Search == nil || lists.KnownToBeLong(s, l))
 	if err != nil {
 		return l, err
 	}
@@ -54,7 +54,7 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 	}
 	narrowed := lists.List{Op: l.Op, Size: new(int64(len(ids))), Filter: sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})}
 	if f.Sort == ByCustomerName {
-		narrowed.Filter = narrowed.Filter.LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id")
+		narrowed.Filter = narrowed.Filter.LeftJoin(session.JoinCustomer(s))
 	}
 	return narrowed, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/pricing"
@@ -162,26 +161,10 @@ func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, p
 	if err := updateExtras(ctx, tx, plan); err != nil {
 		return done, err
 	}
-	if plan.customer.ID != plan.before.Customer.ID { // which must not make them the key's own
-		if err := rememberMove(ctx, tx, plan); err != nil {
-			return done, err
-		}
-	}
 	if done.customer = len(plan.fields) > 0; done.customer {
 		err = customers.UpdateRow(ctx, tx, plan.customer, plan.fields)
 	}
 	return done, err
-}
-
-// rememberMove remembers that the caller gave a booking to another customer, and its order if that moved
-// too.
-func rememberMove(ctx context.Context, tx *session.Tx, plan updatePlan) error {
-	if plan.onlyItemOfOrder() {
-		if err := records.Remember(ctx, tx, journal.Orders, plan.before.Order.ID); err != nil {
-			return err
-		}
-	}
-	return records.Remember(ctx, tx, journal.Bookings, plan.before.Booking.ID)
 }
 
 // bookingColumns returns the changed columns of the booking.

@@ -130,6 +130,13 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 	return plan, permitUpdate(tx.Session, plan)
 }
 
+// changesOrder reports whether the change gives the order another price or other notes.
+func (plan *updatePlan) changesOrder() bool {
+	item, order := plan.before.BookingItem(), plan.before.Order
+	price := plan.Price != nil && item != nil && !plan.Price.Equal(item.Total)
+	return price || plan.notes != nil && order != nil && *plan.notes != domain.ValueOr(order.CustomerComment, "")
+}
+
 // decided reports whether extensions may decide about the change: it needs a slot, or has another price.
 func (plan *updatePlan) decided() bool {
 	item := plan.before.BookingItem()
@@ -423,8 +430,12 @@ func ownColumns(b records.Booking) records.Booking {
 	return b
 }
 
-// planCustomerChange finds the new customer of a booking, and the changes to their fields.
+// planCustomerChange finds the new customer of a booking, and the changes to their fields. A limited caller
+// changes neither.
 func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.Validation) error {
+	if names := plan.CustomerID != nil || plan.Customer != (records.CustomerFields{}); names && !tx.Scope().Unlimited() {
+		return domain.OutsideScope()
+	}
 	if plan.CustomerID != nil && *plan.CustomerID != plan.before.Customer.ID && !p.Has("customer_id") {
 		// Keeps PHP from deleting the customer before the booking is theirs.
 		if err := tx.LockRows(ctx, wpdb.Customers, []int64{*plan.CustomerID}); err != nil {
@@ -434,15 +445,11 @@ func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p
 		if err != nil {
 			return err
 		}
-		known, err := records.KnowsCustomer(ctx, tx.Session, found.BookingCustomer)
-		if err != nil {
-			return err
-		}
-		if !ok || !known.Seen {
+		if !ok {
 			p.Invalid("customer_id", "Customer not found")
 			return nil
 		}
-		customers.RefuseInactive(p, "customer_id", found, known.Own)
+		customers.RefuseInactive(p, "customer_id", found, true)
 		plan.customer = found.BookingCustomer
 		if plan.onlyItemOfOrder() && p.Err() == nil { // its locks are held
 			if err := checkMovedCoupon(ctx, tx, plan, p); err != nil {
@@ -452,9 +459,6 @@ func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p
 	}
 	if plan.Customer == (records.CustomerFields{}) {
 		return nil
-	}
-	if err := records.RequireOwn(ctx, tx.Session, plan.customer.ID); err != nil {
-		return err
 	}
 	old := plan.customer
 	if wouldCompare(tx.Session, old, plan.Customer) { // checked before it is compared with other customers' contacts
@@ -527,6 +531,9 @@ func replaces(old, customer records.BookingCustomer) bool {
 
 // permitUpdate checks the permissions for changes that need more than the permission to change bookings.
 func permitUpdate(s *session.Session, plan updatePlan) error {
+	if !s.Scope().Unlimited() && plan.changesOrder() && !plan.onlyItemOfOrder() { // others' bookings are in it
+		return domain.OutsideScope()
+	}
 	if records.ReopensCompleted(plan.before.Booking.Status, plan.status) {
 		if err := s.RequirePermission("delete_bookings"); err != nil {
 			return err

@@ -44,9 +44,6 @@ type NewService struct{ ServicePatch }
 // If anything is wrong with the service, it returns a CodeInvalidRequest or CodeValidationFailed that names
 // every field.
 func CreateService(ctx context.Context, tx *session.Tx, n NewService) (Service, error) {
-	if err := tx.RefuseUnseen(); err != nil {
-		return Service{}, err
-	}
 	sent := n.ServicePatch
 	p := sent.Problems()
 	p.Require("name", sent.Name != nil)

@@ -23,5 +23,5 @@ func Find(ctx context.Context, s *session.Session, text string, limit uint64) ([
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return wpdb.All(ctx, s.DB, "read customers", customers.Columns(records.CustomerColumns(s)...).Where(sq.Eq{"c.id": ids}), records.ScanCustomer)
+	return wpdb.All(ctx, s.DB, "read customers", customers.Columns(records.CustomerColumns...).Where(sq.Eq{"c.id": ids}), records.ScanCustomer)
 }

@@ -45,16 +45,17 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 		q = q.Where(sq.Expr("(COALESCE(c.is_guest, 0) <> 0) = ?", *f.IsGuest))
 	}
 	if f.HasBookings != nil {
+		// Servers would turn EXISTS into a join, which may start with all bookings.
 		bookings := sq.Select("1").From(s.DB.As(wpdb.Bookings, "b")).Where("b.customer_id = c.id")
 		if *f.HasBookings {
-			q = q.Where(session.ExistsPerRow(bookings))
+			q = q.Where(sq.ConcatExpr("(", bookings.Limit(1), ") IS NOT NULL"))
 		} else {
-			q = q.Where(session.NotExistsPerRow(bookings))
+			q = q.Where(sq.ConcatExpr("(", bookings.Limit(1), ") IS NULL"))
 		}
 	}
 	l := lists.WithLength(s, lists.List{Op: "list customers", Filter: q}, f.Paging, false)
 	newest := lists.SortOrder{Columns: []string{"c.created_at", "c.id"}, Descending: true}
-	found, err := lists.FindSorted(ctx, s, l, f.Paging, q.Columns(records.CustomerColumns(s)...), newest, records.ScanCustomer)
+	found, err := lists.FindSorted(ctx, s, l, f.Paging, q.Columns(records.CustomerColumns...), newest, records.ScanCustomer)
 	if err != nil {
 		return page, err
 	}

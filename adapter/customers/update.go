@@ -34,9 +34,6 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 	if err := tx.CheckPrecondition(); err != nil {
 		return records.Customer{}, err
 	}
-	if err := records.RequireOwn(ctx, tx.Session, id); err != nil {
-		return records.Customer{}, err
-	}
 	v = v.sanitize()
 	p := v.Problems()
 	old := bookingCustomer(before)
@@ -73,7 +70,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 			return records.Customer{}, err
 		}
 	}
-	return records.LoadCustomer(ctx, tx.AsCaller(), id)
+	return records.LoadCustomer(ctx, tx.Session, id)
 }
 
 // CheckChange rejects a contact that identifies another customer. It also rejects a change of the e-mail
@@ -103,10 +100,6 @@ func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, cust
 	if err != nil || !follows {
 		return nil, err
 	}
-	if !s.Scope().Unlimited() {
-		p.Reject(field, "This email belongs to a user of the site, whom a key with limits cannot change")
-		return user, nil
-	}
 	if len(customer.Email) > maxUserEmail {
 		p.Reject(field, "Too long for a user of the site")
 		return user, nil
@@ -121,16 +114,12 @@ func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, cust
 
 // UpdateRow changes a customer, and the linked WordPress user if that user is no more than a customer (the
 // plugin's save_connected_wordpress_user). If the site's customers are no longer users, a linked user stays
-// unchanged: customers do not log in as that user, so the plugin never copies its address. A limited caller
-// changes no user.
+// unchanged: customers do not log in as that user, so the plugin never copies its address.
 func UpdateRow(ctx context.Context, tx *session.Tx, customer records.BookingCustomer, fields session.Row) error {
 	if err := tx.Update(ctx, wpdb.Customers, customer.ID, append(fields, tx.UpdateTimestamp())); err != nil {
 		return err
 	}
-	if err := records.RememberContact(ctx, tx, customer.ID, sentContact(customer, fields), false); err != nil {
-		return err
-	}
-	if !tx.Scope().Unlimited() || !slices.ContainsFunc(fields, func(c session.Column) bool {
+	if !slices.ContainsFunc(fields, func(c session.Column) bool {
 		return c.Name == "email" || c.Name == "first_name" || c.Name == "last_name"
 	}) {
 		return nil
@@ -156,17 +145,4 @@ func UpdateRow(ctx context.Context, tx *session.Tx, customer records.BookingCust
 		}
 	}
 	return nil
-}
-
-// sentContact returns the identifying contact if it is among the changed columns.
-func sentContact(customer records.BookingCustomer, fields session.Row) (sent records.BookingCustomer) {
-	for _, f := range fields {
-		switch f.Name {
-		case "email":
-			sent.Email = customer.Email
-		case "phone":
-			sent.Phone = customer.Phone
-		}
-	}
-	return sent
 }

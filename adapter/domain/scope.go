@@ -51,15 +51,15 @@ func refused(field string, id int64) error {
 	return &Error{Code: CodeOutsideScope, Message: fmt.Sprintf("This key is limited to others: %s %d", field, id)}
 }
 
-// OutsideScope returns the error for a write outside the key's scope.
+// OutsideScope returns the error for a request outside the key's scope.
 func OutsideScope() error {
-	return &Error{Code: CodeOutsideScope, Message: "This key is limited to some agents, services or locations, and may not write this"}
+	return &Error{Code: CodeOutsideScope, Message: "This key is limited to some agents, services or locations, and reaches only their bookings and times"}
 }
 
-// ScopeChanged returns the error for a request that was processed while its key had another scope: the
-// response may show records that the key no longer sees.
+// ScopeChanged returns the error for a request that was processed while its key had other rights: the
+// response may show what the key no longer sees.
 func ScopeChanged() error {
-	return &Error{Code: CodeOutsideScope, Message: "This request was processed while the key had other limits, and its response is not sent again. GET shows what the key sees of it now"}
+	return &Error{Code: CodeOutsideScope, Message: "This request was processed while the key had other rights, and its response is not sent again. GET shows what the key sees of it now"}
 }
 
 // PersonalMasked returns the error for a parameter or field with personal data, sent with a key that masks

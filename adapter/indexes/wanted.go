@@ -110,7 +110,7 @@ var wantedIndexes = []wantedIndex{
 		lookup("GET /bookings?updated_from=…, the search for changes", "updated_at", "id"),
 	}},
 	{wpdb.OwnIndex(wpdb.Bookings, "order_item_id"), []use{
-		lookup("GET /bookings?price_min=…, lists of limited keys, DELETE /customers/{id}", "order_item_id", "id"),
+		lookup("GET /bookings?price_min=…, DELETE /customers/{id}", "order_item_id", "id"),
 	}},
 	{wpdb.OwnIndex(wpdb.Bookings, "booking_code"), []use{
 		lookup("the console's search for a code", "booking_code", "id"),

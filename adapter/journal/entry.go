@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"slices"
 	"time"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -129,6 +131,23 @@ func (e Entry) Within(covers func(Assignment) bool) (within Entry, ok bool) {
 		return e, false
 	}
 	return e, true
+}
+
+// Visible returns the entries that a key with a scope sees: those about bookings that were in scope before or
+// after the change, see Within, and those about agents, services and locations that the scope names.
+func Visible(entries []Entry, scope domain.Scope) []Entry {
+	if scope.Unlimited() {
+		return entries
+	}
+	named := map[Resource][]int64{Agents: scope.Agents, Services: scope.Services, Locations: scope.Locations}
+	visible := []Entry{}
+	for _, e := range entries {
+		within, ok := e.Within(func(a Assignment) bool { return scope.Covers(a.AgentID, a.ServiceID, a.LocationID) })
+		if ok || slices.Contains(named[e.Resource], e.ID) {
+			visible = append(visible, within)
+		}
+	}
+	return visible
 }
 
 // StatusChanged reports whether the entry is about an existing booking whose status

@@ -49,19 +49,36 @@ func KnownPermission(permission string) bool {
 		slices.Contains(PermissionVerbs, verb) && (!qualified || slices.Contains(PermissionResources, resource))
 }
 
-// Holds reports whether the key has a permission, by its name or by the verb for all
-// resources. Every valid key holds the empty permission.
-func (k Key) Holds(permission string) bool {
+// Holds reports whether the key has a permission, and its limits let it use it. Every valid key holds the empty
+// permission.
+func (k Key) Holds(permission string) bool { return k.has(permission) && k.reaches(permission) }
+
+// reaches reports whether a permission is about bookings and their times, or reads an agent, a service or a
+// location: a key with limits can do nothing else.
+func (k Key) reaches(permission string) bool {
+	switch permission {
+	case "", "read_agents", "read_services", "read_locations", "read_changes", "write_webhooks":
+		return true
+	}
+	_, resource, _ := strings.Cut(permission, "_")
+	return k.Scope.Unlimited() || resource == "bookings" || resource == "availability"
+}
+
+// has reports whether the key was given a permission, by its name or by the verb for all resources.
+func (k Key) has(permission string) bool {
 	verb, resource, _ := strings.Cut(permission, "_")
 	return permission == "" || slices.Contains(k.Permissions, permission) ||
 		slices.Contains(PermissionResources, resource) && slices.Contains(k.Permissions, verb)
 }
 
-// Require returns a CodeForbidden that names the permission if the key does not hold it,
-// or nil.
+// Require returns a CodeForbidden that names the permission if the key does not have it, and a CodeOutsideScope
+// if its limits do not let it use it.
 func (k Key) Require(permission string) error {
-	if k.Holds(permission) {
+	switch {
+	case k.Holds(permission):
 		return nil
+	case k.has(permission):
+		return domain.OutsideScope()
 	}
 	return &domain.Error{
 		Code: domain.CodeForbidden, Message: "The API key lacks the permission " + permission,

@@ -206,21 +206,9 @@ func (s *Store) Roll(ctx context.Context, id int64, overlap time.Duration, by st
 				return err
 			}
 		}
-		return copyRecords(ctx, tx, schema, id, key.ID)
+		return nil
 	})
 	return secret, key, old, found, err
-}
-
-// copyRecords attributes what a key wrote to the key that replaces it, too.
-func copyRecords(ctx context.Context, tx *wpdb.DB, schema *wpdb.Schema, from, to int64) error {
-	if !schema.Has(wpdb.KeyRecords) {
-		return nil
-	}
-	columns := []string{"resource", "record_id", "made", "email", "phone", "created_at"}
-	rows := sq.Select().Column(sq.Expr("?", to)).Columns(columns...).From(tx.Name(wpdb.KeyRecords)).Where(sq.Eq{"key_id": from})
-	stmt := sq.Insert(tx.Name(wpdb.KeyRecords)).Columns(append([]string{"key_id"}, columns...)...).Select(rows)
-	_, err := wpdb.Exec(ctx, tx, "pass on what the key made", stmt)
-	return err
 }
 
 var (

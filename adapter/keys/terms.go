@@ -111,7 +111,7 @@ var NewTerms = []Attribute[Key, NewKey]{
 		Usage:  "comma-separated `LIST` of networks or addresses from which the key is accepted, such as 192.0.2.0/24, or any; default for a new key any",
 		Format: func(k Key) string { return strings.ReplaceAll(join(k.Networks, FormatNetwork), ",", "\n") },
 	}, func(n *NewKey) *[]netip.Prefix { return &n.Networks }, ParseNetworks),
-	scopeTerm(domain.AgentResource, "The key sees only bookings with these agents, their customers and orders, and writes nothing else.",
+	scopeTerm(domain.AgentResource, "The key reaches only bookings with these agents, and no customers, orders and payments.",
 		func(s *domain.Scope) *[]int64 { return &s.Agents }),
 	scopeTerm(domain.ServiceResource, "The same for services. All that is ticked must hold.", func(s *domain.Scope) *[]int64 { return &s.Services }),
 	scopeTerm(domain.LocationResource, "The same for locations.", func(s *domain.Scope) *[]int64 { return &s.Locations }),

@@ -49,7 +49,7 @@ func find(ctx context.Context, c *session.ExportCursor, s *session.Session, l Li
 		stmt, rest = stmt.Offset(p.Offset()), p.PerPage
 	}
 	most := min(rest, c.Chunk)
-	ids, more, err := wpdb.First(ctx, ListDB(s, l), l.Op+": ids of an export", stmt.Limit(uint64(most)+1), most, wpdb.Value[int64])
+	ids, more, err := wpdb.First(ctx, s.DB, l.Op+": ids of an export", stmt.Limit(uint64(most)+1), most, wpdb.Value[int64])
 	if errors.Is(err, wpdb.ErrBadValue) { // see EmptyIfUnmatchable
 		ids, more, err = nil, false, nil
 	}

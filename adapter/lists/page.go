@@ -71,7 +71,7 @@ func FindSorted[K any](ctx context.Context, s *session.Session, l List, p sessio
 		return nil, err
 	}
 	began := s.Totals.Now()
-	rows, more, err := wpdb.First(ctx, ListDB(s, l), l.Op, stmt, p.PerPage, scan)
+	rows, more, err := wpdb.First(ctx, s.DB, l.Op, stmt, p.PerPage, scan)
 	RememberOrderedScan(s, l, began)
 	if more {
 		rows = append(rows, *new(K))
@@ -164,12 +164,3 @@ func UnionAll(first sq.SelectBuilder, others ...sq.SelectBuilder) sq.SelectBuild
 
 // Nulls returns empty columns of a SELECT.
 func Nulls(n int) []string { return slices.Repeat([]string{"NULL"}, n) }
-
-// ListDB returns the database for reading a page of a list. An ordered scan checks row by row whether the
-// key sees it; for other lists it is quicker to start from everything that the key sees.
-func ListDB(s *session.Session, l List) *wpdb.DB {
-	if l.OrderedScanIsCheap {
-		return s.DB
-	}
-	return s.DB.FilterSetwise()
-}

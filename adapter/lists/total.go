@@ -3,7 +3,6 @@ package lists
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -26,8 +25,7 @@ type Total struct {
 // lists of small tables should do so.
 func countInStatement(l List) *Total { return &Total{Count: l.countQuery()} }
 
-// listKey identifies a list among the counted ones, for callers with the same scope. If it may filter by
-// customers, the key differs for each caller, because callers have different customers of their own.
+// listKey identifies a list among the counted ones, for callers with the same scope.
 func listKey(s *session.Session, l List) (string, error) {
 	if l.Key != "" {
 		return l.Key, nil
@@ -36,11 +34,7 @@ func listKey(s *session.Session, l List) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: build statement: %w", l.Op, err)
 	}
-	var caller int64
-	if !s.Scope().Unlimited() && strings.Contains(text, s.DB.Name(wpdb.Customers)) {
-		caller = s.CallerID()
-	}
-	return fmt.Sprint(text, session.ArgsKey(args), s.Scope(), caller), nil
+	return fmt.Sprint(text, session.ArgsKey(args), s.Scope()), nil
 }
 
 // KnownToBeLong reports whether the list was long, or took long to count, when it was last counted.
@@ -49,10 +43,10 @@ func KnownToBeLong(s *session.Session, l List) bool {
 	return err == nil && s.Totals.IsLong(key)
 }
 
-// WithLength returns a list that knows whether an ordered scan finds its page quickly. That matters for
-// limited keys, and if several indexes serve the list. For a deep page, a scan is no quicker than sorting.
+// WithLength returns a list that knows whether an ordered scan finds its page quickly. That matters
+// if several indexes serve the list. For a deep page, a scan is no quicker than sorting.
 func WithLength(s *session.Session, l List, p session.Paging, several bool) List {
-	if s.Export != nil || !several && s.Scope().Unlimited() {
+	if s.Export != nil || !several {
 		return l
 	}
 	if key, err := listKey(s, l); err == nil {
@@ -92,7 +86,7 @@ func newTotal(ctx context.Context, s *session.Session, l List, first uint64, fou
 		t.Size, t.age, err = s.Totals.Share(ctx, t.key, c, func() (int64, error) { return Count(ctx, s, l) })
 		return t, err
 	}
-	if ended || !s.Scope().Unlimited() { // no statement follows, or one that checks row by row and would count slowly
+	if ended { // no statement follows
 		err = CountNow(ctx, s, l, t)
 	}
 	return t, err
@@ -122,10 +116,10 @@ func RememberCount(s *session.Session, t *Total, err error) {
 	s.Totals.RememberCount(t.key, s.Totals.Now().Sub(t.began), t.Size, err)
 }
 
-// Count counts a list. It needs every record that the key sees, so it starts from those.
+// Count counts a list.
 func Count(ctx context.Context, s *session.Session, l List) (int64, error) {
 	return session.ReadStatement(ctx, s, l.countQuery(), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
-		size, _, err := wpdb.One(ctx, s.DB.FilterSetwise(), l.Op+": count", stmt, wpdb.Value[int64])
+		size, _, err := wpdb.One(ctx, s.DB, l.Op+": count", stmt, wpdb.Value[int64])
 		return size, err
 	})
 }

@@ -28,9 +28,6 @@ type New struct {
 // If anything is wrong with the order, it returns a CodeInvalidRequest or
 // CodeValidationFailed that names every field.
 func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
-	if err := tx.RefuseUnseen(); err != nil {
-		return records.Order{}, err
-	}
 	p := n.Problems()
 	p.Require("customer_id", n.CustomerID != nil)
 	p.Require("subtotal", n.Subtotal != nil)

@@ -76,7 +76,7 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 	several := f.Status != nil && (f.PaymentStatus != nil || f.CouponCode != nil) && f.CustomerID == nil
 	l := lists.WithLength(s, lists.List{Op: "list orders", Filter: lists.FilterEqual(q, "o.status", f.Status)}, f.Paging, several)
 	if l.OrderedScanIsCheap && several && f.Sort != ByStatus {
-		l.Counts, l.Filter = l.Filter.Column("COUNT(*)"), lists.FilterEqual(q, session.HideFromIndex("o.status"), f.Status)
+		l.Counts, l.Filter = l.Filter.Column("COUNT(*)"), lists.FilterEqual(q, lists.HideFromIndex("o.status"), f.Status)
 	}
 	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
 	ids, err := lists.FindSorted(ctx, s, l, f.Paging, l.Filter.Column("o.id"), order, wpdb.Value[int64])

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
@@ -52,9 +51,6 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	var moved []notify.Snapshot
 	if moves {
 		if moved, err = moveBookings(ctx, tx, before, *patch.CustomerID, locked); err != nil {
-			return records.Order{}, err
-		}
-		if err := records.Remember(ctx, tx, journal.Orders, id); err != nil {
 			return records.Order{}, err
 		}
 	}
@@ -184,9 +180,6 @@ func moveBookings(ctx context.Context, tx *session.Tx, order records.Order, cust
 			continue
 		}
 		if err := tx.Update(ctx, wpdb.Bookings, b.ID, session.Row{owner, tx.LaterTimestamp()}); err != nil {
-			return nil, err
-		}
-		if err := records.Remember(ctx, tx, journal.Bookings, b.ID); err != nil {
 			return nil, err
 		}
 		moved = append(moved, stored.OfBooking(b))

@@ -46,9 +46,6 @@ type NewCoupon struct {
 // CodeValidationFailed that names every field; if the site does not have the add-on, a
 // CodeUnavailable.
 func CreateCoupon(ctx context.Context, tx *session.Tx, n NewCoupon) (Coupon, error) {
-	if err := tx.RefuseUnseen(); err != nil {
-		return Coupon{}, err
-	}
 	exists, err := session.HasTable(ctx, tx.Session, wpdb.Coupons)
 	if err != nil {
 		return Coupon{}, err

@@ -10,7 +10,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/sanitize"
@@ -91,9 +90,6 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error)
 	if err != nil {
 		return records.Payment{}, err
 	}
-	if err := records.Remember(ctx, tx, journal.Payments, id); err != nil {
-		return records.Payment{}, err
-	}
 	return created, notifyPayment(ctx, tx, created)
 }
 
@@ -147,7 +143,7 @@ func lockOrderToPay(ctx context.Context, tx *session.Tx, n New, p *domain.Valida
 	}
 	id := n.OrderID
 	if n.BookingID != nil {
-		found, err := records.LoadBookings(ctx, tx.AsCaller(), []int64{*n.BookingID}, false)
+		found, err := records.LoadBookings(ctx, tx.Session, []int64{*n.BookingID}, false)
 		switch {
 		case err != nil:
 			return records.Order{}, err
@@ -175,9 +171,6 @@ func lockOrderToPay(ctx context.Context, tx *session.Tx, n New, p *domain.Valida
 		return records.Order{}, err
 	}
 	order, err := records.LockOrderRow(ctx, tx, *id)
-	if seen, failed := tx.Sees(ctx, wpdb.Orders, *id); err == nil && (failed != nil || !seen) {
-		err = cmp.Or[error](failed, domain.NotFound(domain.OrderResource, *id))
-	}
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		p.Invalid("order_id", "Order not found")
 		return records.Order{}, nil

@@ -13,6 +13,14 @@ type BookingDetail struct {
 	Payments []Payment
 }
 
+// SeenBy returns the booking as a session sees it: orders and payments are beyond the limits of keys.
+func (d BookingDetail) SeenBy(s *session.Session) BookingDetail {
+	if s.DB.HasViews() {
+		d.Order, d.Payments = nil, nil
+	}
+	return d
+}
+
 // LoadBookingDetail returns one booking with its order and payments, or a CodeNotFound.
 func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (BookingDetail, error) {
 	booking, err := LoadBooking(ctx, s, id)
@@ -20,7 +28,7 @@ func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (Booki
 		return BookingDetail{}, err
 	}
 	detail := BookingDetail{Booking: booking}
-	if booking.Order == nil {
+	if booking.Order == nil || s.DB.HasViews() {
 		return detail, nil
 	}
 	order, err := LoadStoredOrder(ctx, s, booking.Order.ID)

@@ -162,7 +162,7 @@ func BookingRecords(s *session.Session) sq.SelectBuilder {
 			"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
 			"l.name", "l.full_address", "lc.id", "lc.name",
 			"b.order_item_id", "i.total", "o.id", "o.customer_comment").
-		LeftJoin(s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id").
+		LeftJoin(session.JoinCustomer(s)).
 		LeftJoin(s.DB.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
 		LeftJoin(s.DB.As(wpdb.Services, "s") + " ON s.id = b.service_id").
 		LeftJoin(s.DB.As(wpdb.Locations, "l") + " ON l.id = b.location_id").

@@ -33,9 +33,6 @@ type Customer struct {
 	UpdatedAt       domain.Timestamp
 	Stats           CustomerStats
 	CustomFields    map[string]string
-	// Others is set if the customer is not the caller's own: only the name and the contact data that the
-	// caller sent are known.
-	Others bool
 	// Profile has the fields without a column: address, city, state, zipcode, country, date_of_birth,
 	// gender. Unset fields are absent.
 	Profile map[string]string
@@ -60,7 +57,7 @@ func WholeCustomers(ctx context.Context, s *session.Session, records []Customer,
 	if err := addCustomerMeta(ctx, s, records); err != nil {
 		return nil, err
 	}
-	stats, err := LoadCustomerStats(ctx, s, ownCustomers(records), size)
+	stats, err := LoadCustomerStats(ctx, s, customerIDs(records), size)
 	if err != nil {
 		return nil, err
 	}
@@ -76,28 +73,22 @@ func LoadCustomer(ctx context.Context, s *session.Session, id int64) (Customer, 
 	if err != nil {
 		return Customer{}, err
 	}
-	if c.Others {
-		return c, nil
-	}
 	stats, err := LoadCustomerStats(ctx, s, []int64{id}, new(lists.Total))
 	c.Stats = stats[id]
 	return c, err
 }
 
-// ownCustomers returns the ids of the customers that are fully visible.
-func ownCustomers(records []Customer) []int64 {
-	ids := make([]int64, 0, len(records))
-	for _, c := range records {
-		if !c.Others {
-			ids = append(ids, c.ID)
-		}
+func customerIDs(records []Customer) []int64 {
+	ids := make([]int64, len(records))
+	for i, c := range records {
+		ids[i] = c.ID
 	}
 	return ids
 }
 
 // LoadStoredCustomer returns a Customer without Stats, which would cost a scan.
 func LoadStoredCustomer(ctx context.Context, s *session.Session, id int64) (Customer, error) {
-	stmt := sq.Select(CustomerColumns(s)...).From(s.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
+	stmt := sq.Select(CustomerColumns...).From(s.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
 	records, err := wpdb.All(ctx, s.DB, "read customer", stmt, ScanCustomer)
 	if err != nil {
 		return Customer{}, err
@@ -123,30 +114,20 @@ func DescribesCustomer(alias, text string) sq.Sqlizer {
 	return all
 }
 
-// storedCustomerColumns are the columns of customers, c, that are read. Columns with passwords and session
-// keys are never read.
-var storedCustomerColumns = []string{
+// CustomerColumns are what ScanCustomer reads of customers, c. Columns with passwords and session keys are
+// never read.
+var CustomerColumns = []string{
 	"c.id", "c.first_name", "c.last_name", "c.email", "c.phone", "c.status", "c.is_guest", "c.notes", "c.admin_notes",
 	"c.wordpress_user_id", "c.avatar_image_id", "c.created_at", "c.updated_at",
-}
-
-// CustomerColumns are what ScanCustomer reads of customers, c.
-func CustomerColumns(s *session.Session) []string {
-	own := "TRUE"
-	if s.DB.HasViews() {
-		own = "c." + session.IsOwn
-	}
-	return append(slices.Clone(storedCustomerColumns), own)
 }
 
 // ScanCustomer reads a customer without Stats and meta.
 func ScanCustomer(row wpdb.Scanner) (c Customer, err error) {
 	var guest int64 // a number in the plugin; anything but 0 is true
-	var own bool
 	err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone),
 		&c.Status, wpdb.OrZero(&guest), wpdb.OrZero(&c.Notes), wpdb.OrZero(&c.AdminNotes),
-		&c.WordPressUserID, &c.AvatarImageID, wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)), &own)
-	c.IsGuest, c.Others = guest != 0, !own
+		&c.WordPressUserID, &c.AvatarImageID, wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
+	c.IsGuest = guest != 0
 	return c, err
 }
 
@@ -235,12 +216,9 @@ func addCustomerMeta(ctx context.Context, s *session.Session, records []Customer
 	if len(records) == 0 {
 		return nil
 	}
-	var metas map[int64][]customerMeta
-	var err error
-	if own := ownCustomers(records); len(own) > 0 {
-		if metas, err = customerMetas(ctx, s, own); err != nil {
-			return err
-		}
+	metas, err := customerMetas(ctx, s, customerIDs(records))
+	if err != nil {
+		return err
 	}
 	var defined map[string]json.RawMessage
 	for i := range records {

@@ -6,7 +6,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -40,8 +39,7 @@ func LockCustomer(ctx context.Context, tx *session.Tx, id *int64, p *domain.Vali
 	if err != nil {
 		return found, err
 	}
-	known, err := KnowsCustomer(ctx, tx.Session, found)
-	if err == nil && (!ok || !known.Seen) {
+	if err == nil && !ok {
 		p.Invalid("customer_id", "Customer not found")
 	}
 	return found, err
@@ -61,5 +59,5 @@ func MovePayments(ctx context.Context, tx *session.Tx, order, customer int64) er
 			return err
 		}
 	}
-	return Remember(ctx, tx, journal.Payments, ids...)
+	return nil
 }

@@ -176,7 +176,7 @@ func FilterPaymentStatus(ctx context.Context, s *session.Session, filter sq.Sele
 		id   int64
 		same bool
 	}
-	orders, more, err := wpdb.First(ctx, s.DB.FilterSetwise(), "find orders with refunds", shown, session.MaxIDList, func(row wpdb.Scanner) (o order, err error) {
+	orders, more, err := wpdb.First(ctx, s.DB, "find orders with refunds", shown, session.MaxIDList, func(row wpdb.Scanner) (o order, err error) {
 		err = row.Scan(&o.id, &o.same)
 		return o, err
 	})

@@ -58,8 +58,7 @@ func StoredAmount(kind string, amount decimal.Decimal) decimal.Decimal {
 func IsRefund(kind string) bool { return strings.EqualFold(kind, KindRefund) }
 
 // FirstByAmount returns the condition that a payment may be among the first of a list, because it is among
-// the first of the refunds or of the others: DisplayAmount has no index, but the amount has. A limited key
-// with few payments should not use it, because it would find these three times.
+// the first of the refunds or of the others: DisplayAmount has no index, but the amount has.
 func FirstByAmount(q sq.SelectBuilder, descending bool, most uint64) sq.Sqlizer {
 	first := func(which sq.Sqlizer, amount string) sq.SelectBuilder {
 		return q.Column("t.id").Where(which).OrderBy(lists.SortColumns([]string{amount, "t.id"}, descending)...).Limit(most)

@@ -188,12 +188,9 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	site, err := p.session(ctx, principal.Options)
 	if err == nil {
 		site.AuthenticatedAt, site.NoSharing = principal.Lookup, false
-		if err = restrict(ctx, site, &principal.Key); err == nil {
+		if err = restrict(site, &principal.Key); err == nil {
 			err = work(site)
 		}
-	}
-	if !principal.Scope.Unlimited() && (errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, context.DeadlineExceeded)) {
-		p.shared.scopeIndexes.forget()
 	}
 	if !schemaOutdated(err) {
 		return err
@@ -203,7 +200,7 @@ func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work fun
 	if err != nil {
 		return err
 	}
-	if err := restrict(ctx, site, &principal.Key); err != nil {
+	if err := restrict(site, &principal.Key); err != nil {
 		return err
 	}
 	return work(site)
@@ -224,7 +221,7 @@ func (p *Platform) SessionOf(ctx context.Context, key *keys.Key) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := restrict(ctx, site, key); err != nil {
+	if err := restrict(site, key); err != nil {
 		return nil, err
 	}
 	return site, nil

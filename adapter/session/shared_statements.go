@@ -10,9 +10,7 @@ import (
 
 // Shared are the statements that requests share if they wait at the same time.
 type Shared struct {
-	equal        *equalReads
-	scopeIndexes scopeIndexes
-	views        builtViews
+	equal *equalReads
 	// WidelyOffered are the ids of services with too many connections to read all at once.
 	WidelyOffered sync.Map
 	// others is what packages share of their own, by type; see SharedOf.

@@ -71,13 +71,9 @@ func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	return s.deleteAll(ctx, old)
 }
 
-// Forget deletes what is stored about keys' records that no longer exist, and returns the number of rows.
+// Forget deletes what is stored about bookings that no longer exist, and returns the number of rows.
 func (s *Sweeper) Forget(ctx context.Context) (deleted int, err error) {
-	var gone []webhooks.OldRows
-	for _, which := range records.ForgottenRecords(s.db) {
-		gone = append(gone, webhooks.OldRows{Table: wpdb.KeyRecords, Which: which})
-	}
-	return s.deleteAll(ctx, gone)
+	return s.deleteAll(ctx, []webhooks.OldRows{{Table: wpdb.BookingCustomers, Which: records.ForgottenCustomers(s.db)}})
 }
 
 func (s *Sweeper) deleteAll(ctx context.Context, old []webhooks.OldRows) (deleted int, err error) {

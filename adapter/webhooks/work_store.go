@@ -201,10 +201,8 @@ func (w *Worker) fanOut(ctx context.Context, h activeHook, pages *pages) (added 
 		return 0, false, err
 	}
 	entries := page.Entries
-	if h.key != nil && !h.key.Scope.Unlimited() {
-		if entries, err = w.options.Visible(ctx, h.key, entries); err != nil {
-			return 0, false, err
-		}
+	if h.key != nil {
+		entries = journal.Visible(entries, h.key.Scope)
 	}
 	deliveries, err := w.deliveries(h, entries)
 	if err != nil {

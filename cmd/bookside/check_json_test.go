@@ -146,7 +146,7 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 	}
 	// Refunds are added and deleted; the records of limited keys are in our own table.
 	wantTexts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.Database+"`.`wp_latepoint_transaction_refunds` TO ",
-		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.Database+"`.`wp_bookside_key_records` TO ")
+		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.Database+"`.`wp_bookside_booking_customers` TO ")
 	for _, statement := range r.Needed {
 		execute(t, db.SQL, statement)
 	}

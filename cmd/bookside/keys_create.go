@@ -23,8 +23,8 @@ With --networks the key is accepted only from these addresses; from others it is
 unknown key, and the log names its ID. Behind a proxy this requires server.trusted_proxies (see
 help config).
 
-With --agents, --services or --locations the key sees only bookings with these, their customers and
-orders, and can write nothing else. These limits are combined. With --mask-personal, e-mail
+With --agents, --services or --locations the key reaches only bookings with these and their times,
+and no customers, orders and payments. These limits are combined. With --mask-personal, e-mail
 addresses, phone numbers, addresses and notes are masked, and it can neither search nor write them.`,
 	}
 	flags := p.configFlags(command)
