@@ -66,7 +66,7 @@ func TestWarningsAboutFutureBookings(t *testing.T) {
 	}
 	s.database.Execute(t, setting("max_future_bookings_per_customer", "1"))
 	s.key = s.newKey("write_bookings")
-	wants("a key that reads no bookings", book("dry_run", `true`).want(http.StatusOK))
+	wants("a key that reads no bookings", book().want(http.StatusCreated))
 }
 
 // TestWarningsAboutNoShows: a key books for a customer whom Pro Features restricts, and is told so.
