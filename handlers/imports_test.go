@@ -27,7 +27,7 @@ var allowedImports = map[string][]string{
 
 	"cmd/bookside/companion/plugins/bookside/languages": {},
 
-	"handlers":                   {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/masks", "compat/table", "handlers/failures", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
+	"handlers":                   {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/coalesce", "adapter/customers", "adapter/domain", "adapter/events", "adapter/idempotency", "adapter/journal", "adapter/keys", "adapter/orders", "adapter/payments", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "compat", "compat/table", "handlers/failures", "handlers/mcp", "handlers/middleware", "handlers/monitor", "handlers/openapi", "handlers/ratelimit", "handlers/wordpress", "wpdb"},
 	"handlers/console":           {"adapter/availability", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/records", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/timeoff", "adapter/upkeep", "adapter/webhooks", "handlers/console/freetimes", "handlers/console/page", "handlers/console/shared", "handlers/console/signature", "handlers/console/terms", "handlers/console/words", "handlers/middleware", "handlers/ratelimit", "wpdb"},
 	"handlers/console/freetimes": {"adapter/availability", "adapter/slots", "handlers/console/page"},
 	"handlers/console/page":      {"adapter/domain", "adapter/language"},
@@ -46,7 +46,7 @@ var allowedImports = map[string][]string{
 	"compat":          {"adapter/availability", "adapter/bookings", "adapter/catalog", "adapter/customers", "adapter/domain", "adapter/extensions", "adapter/journal", "adapter/lists", "adapter/orders", "adapter/payments", "adapter/records", "adapter/session", "adapter/slots", "adapter/timeoff", "adapter/webhooks", "compat/iso3166", "compat/jsontext", "compat/masks", "compat/numbers", "compat/phpform", "compat/table", "compat/texts"},
 	"compat/iso3166":  {},
 	"compat/jsontext": {},
-	"compat/masks":    {"compat/jsontext"},
+	"compat/masks":    {},
 	"compat/numbers":  {},
 	"compat/phpform":  {"compat/jsontext"},
 	"compat/table":    {},

@@ -301,9 +301,6 @@ func Contains(text string) string {
 	return "%" + likeEscaper.Replace(text) + "%"
 }
 
-// Begins returns a LIKE pattern that matches texts beginning with text.
-func Begins(text string) string { return likeEscaper.Replace(text) + "%" }
-
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // Usage counts the database work of one request, and how long it waits for WordPress.

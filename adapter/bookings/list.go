@@ -41,7 +41,6 @@ type Filter struct {
 	CustomerEmail, CustomerPhone               *string // partial
 	MetaKey, MetaValue                         *string // together; the value is partial
 	Search                                     *string // customer name, e-mail or booking code
-	ByWords                                    bool    // Search has words that describe the customer, or the beginning of the code
 	Upcoming, Past                             bool    // by the site's clock
 	WithMeta                                   bool
 	Sort                                       Sort

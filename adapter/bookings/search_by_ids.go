@@ -89,18 +89,11 @@ func matchingIDs(ctx context.Context, op string, db *wpdb.DB, queries []sq.Selec
 
 // searchesCustomer returns the condition that the search finds a customer.
 func (f Filter) searchesCustomer(alias string) sq.Sqlizer {
-	if f.ByWords {
-		return records.DescribesCustomer(alias, *f.Search)
-	}
 	return lists.ContainsAny(*f.Search, alias+".first_name", alias+".last_name", lists.FullName(alias), alias+".email")
 }
 
-// searchesCode returns the condition that the search finds the code of a booking, b. For its beginning the server has
-// the index bookside_booking_code.
+// searchesCode returns the condition that the search finds the code of a booking, b.
 func (f Filter) searchesCode() sq.Sqlizer {
-	if f.ByWords {
-		return sq.Like{"b.booking_code": wpdb.Begins(*f.Search)}
-	}
 	return lists.ContainsAny(*f.Search, "b.booking_code")
 }
 

@@ -43,16 +43,6 @@ func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]Store
 	return wpdb.All(ctx, db, "list events", stmt, scanStored)
 }
 
-// lastEvents is among how many of the newest events OfBooking looks: no index has the records.
-const lastEvents = 50_000
-
-// OfBooking returns the events of a booking among the newest ones, the newest first.
-func OfBooking(ctx context.Context, db *wpdb.DB, id int64, limit uint64) ([]Stored, error) {
-	behind := sq.Select().Column("GREATEST(MAX(id), ?) - ?", lastEvents, lastEvents).From(db.Name(wpdb.Events))
-	stmt := stored(db).Where(sq.Expr("id > (?)", behind)).Where(sq.Eq{"record_id": id}).Where(sq.Like{"event": "booking%"}).OrderBy("id DESC").Limit(limit)
-	return wpdb.All(ctx, db, "list events of a booking", stmt, scanStored)
-}
-
 // FindTroubled returns at most limit events that failed since an instant, or are not yet done although they were due by
 // another one, the newest first. It uses the index on status and due_at.
 func FindTroubled(ctx context.Context, db *wpdb.DB, failedSince, dueBy time.Time, limit uint64) ([]Stored, error) {

@@ -281,14 +281,6 @@ func ParseID(text string) (int64, error) {
 	return id, nil
 }
 
-// FormatIDs returns the text that ParseIDs parses.
-func FormatIDs(ids []int64) string {
-	if len(ids) == 0 {
-		return AnyID
-	}
-	return JoinIDs(ids)
-}
-
 // IDsOnly formats ids for ScopeSummary.
 func IDsOnly(_ domain.Resource, ids []int64) string { return JoinIDs(ids) }
 

@@ -122,13 +122,6 @@ func LoadBookings(ctx context.Context, s *session.Session, ids []int64, withMeta
 	return ReadBookings(ctx, s, ids, stored, withMeta, new(lists.Total))
 }
 
-// BookingsWithCode returns the ids of bookings with a code, which nothing keeps unique. It uses the index
-// bookside_booking_code, or reads all bookings.
-func BookingsWithCode(ctx context.Context, s *session.Session, code string, limit uint64) ([]int64, error) {
-	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).Where(sq.Eq{"booking_code": code}).OrderBy("id DESC").Limit(limit)
-	return wpdb.All(ctx, s.DB, "find bookings by code", stmt, wpdb.Value[int64])
-}
-
 // ReadBookings reads bookings in the order of their ids. Bookings deleted in the meantime are left out.
 // withStatus adds the payment status of their orders, o.
 func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *lists.Total) ([]Booking, error) {

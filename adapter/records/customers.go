@@ -100,20 +100,6 @@ func LoadStoredCustomer(ctx context.Context, s *session.Session, id int64) (Cust
 	return records[0], err
 }
 
-// DescribesCustomer returns the condition that each word of a text is in the name, the e-mail address or the telephone
-// number of a customer.
-func DescribesCustomer(alias, text string) sq.Sqlizer {
-	all := sq.And{}
-	for word := range strings.FieldsSeq(text) {
-		columns := []string{lists.FullName(alias), alias + ".email"}
-		if strings.ContainsAny(word, "0123456789") { // each further column takes half as long again
-			columns = append(columns, alias+".phone")
-		}
-		all = append(all, lists.ContainsAny(word, columns...))
-	}
-	return all
-}
-
 // CustomerColumns are what ScanCustomer reads of customers, c. Columns with passwords and session keys are
 // never read.
 var CustomerColumns = []string{

@@ -122,21 +122,6 @@ func (s *Store) Deliveries(ctx context.Context, webhookID int64, f DeliveryFilte
 	return wpdb.First(ctx, s.db, "list deliveries", stmt, f.Limit, s.scanDelivery)
 }
 
-// maxOfChanges limits the deliveries of some changes.
-const maxOfChanges = 100
-
-// OfChanges returns the deliveries of entries in the journal to all webhooks, by their numbers, oldest first. It uses
-// the index entry.
-func (s *Store) OfChanges(ctx context.Context, numbers []int64) ([]Delivery, error) {
-	if len(numbers) == 0 {
-		return nil, nil
-	}
-	stmt := sq.Select(deliveryColumns...).From(s.db.As(wpdb.Webhooks, "h")).
-		Join(s.db.As(wpdb.WebhookDeliveries, "d") + " ON d.webhook_id = h.id").
-		Where(sq.Eq{"d.number": numbers}).OrderBy("d.id").Limit(maxOfChanges)
-	return wpdb.All(ctx, s.db, "list deliveries of changes", stmt, s.scanDelivery)
-}
-
 // Tries returns the tries of deliveries, by delivery id, oldest first.
 func (s *Store) Tries(ctx context.Context, deliveries []Delivery) (map[int64][]Try, error) {
 	ids := make([]int64, len(deliveries))

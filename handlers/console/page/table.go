@@ -33,27 +33,3 @@ func Row(head g.Node, cells ...g.Node) g.Node {
 func Cell(head Text, content ...g.Node) g.Node {
 	return h.Td(h.Role("cell"), Attr("data-label", head), h.Div(content...))
 }
-
-// Fact is a line of a page about a record. Those without content are left out.
-type Fact struct {
-	Name    Text
-	Content g.Node
-}
-
-// TextFact is a fact with a text of the site, or one that is left out if the text is "".
-func TextFact(name Text, text string) Fact {
-	if text == "" {
-		return Fact{}
-	}
-	return Fact{name, g.Text(text)}
-}
-
-// Facts shows facts below a title.
-func Facts(title Text, facts []Fact) g.Node {
-	return h.Section(h.H2(title), h.Dl(g.Map(facts, func(f Fact) g.Node {
-		if f.Content == nil {
-			return nil
-		}
-		return h.Div(h.Dt(f.Name), h.Dd(f.Content))
-	})))
-}
