@@ -319,7 +319,7 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 	wantReadiness(t, admin, monitor.Readiness{
 		Status: "ready", Database: "ok", Platform: "ok",
 		Writes:     "LatePoint tables cannot be written: wp_latepoint_transactions: it lacks token, notes", // reads do not use them
-		Extensions: "not all is honoured that these do: Google Calendar, Pro Features; see bookside extensions",
+		Extensions: "not all is honoured that these do: Google Calendar, Pro Features; see bookside check",
 	})
 
 	asked, answered := 0, 0

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -125,7 +126,7 @@ func (x *export) first() error {
 func (x *export) begin() {
 	header, cursor := x.echo.Response().Header(), x.request.cursor
 	header.Set(echo.HeaderContentType, x.format.media+"; charset=utf-8")
-	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+x.request.route.name()+"."+x.format.extension+`"`)
+	header.Set(echo.HeaderContentDisposition, `attachment; filename="`+path.Base(x.request.route.path)+"."+x.format.extension+`"`)
 	header.Set("X-Accel-Buffering", "no") // otherwise nginx would buffer the export on disk, and it would seem read
 	header.Set(totalHeader, strconv.FormatInt(cursor.Total(), 10))
 	if page := cursor.Page(); page.Page*page.PerPage < cursor.Total() {

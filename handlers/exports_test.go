@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -651,59 +650,6 @@ func TestLargeRecordsMakeSmallChunks(t *testing.T) {
 	a := s.export("/customers?per_page=100000", "text/csv").want(http.StatusOK)
 	if ids, want := a.column("id"), s.ids(t, "SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {
 		t.Errorf("%d of %d customers", len(ids), len(want))
-	}
-}
-
-// TestExportsWithoutAServer: the program writes what the API sends to a key that may read everything.
-func TestExportsWithoutAServer(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
-	s.key = s.newKey("read")
-	run := func(e handlers.Export) (string, error) {
-		var text bytes.Buffer
-		var last [2]int64
-		e.Progress = func(records, all int64) { last = [2]int64{records, all} }
-		err := e.Run(t.Context(), s.platform, &text)
-		if err == nil && last[0] != last[1] {
-			t.Errorf("%+v ends at %v", e, last)
-		}
-		return text.String(), err
-	}
-	for _, list := range handlers.ExportedLists() {
-		path := "/" + list
-		if list == "categories" {
-			path = "/services/categories"
-		}
-		want := s.export(path+"?per_page=100000", "text/csv").want(http.StatusOK)
-		if got, err := run(handlers.Export{List: list, Format: "csv"}); err != nil || got != string(want.body) {
-			t.Errorf("%s as CSV: %v\n%s", list, err, cmp.Diff(string(want.body), got))
-		}
-	}
-	calendar := s.export("/bookings?per_page=100000&agent_id=1&date_from=2026-11-01&date_to=2026-12-31", "text/calendar").want(http.StatusOK)
-	got, err := run(handlers.Export{List: "bookings", Format: "ics", Filter: url.Values{"agent_id": {"1"}}, From: "2026-11-01", To: "2026-12-31"})
-	if err != nil || got != string(calendar.body) {
-		t.Errorf("a calendar: %v\n%s", err, cmp.Diff(string(calendar.body), got))
-	}
-	created := s.export("/orders?per_page=100000&created_after=2026-11-15&created_before=2026-11-18", "text/csv").want(http.StatusOK)
-	if got, err = run(handlers.Export{List: "orders", Format: "csv", From: "2026-11-15", To: "2026-11-18"}); err != nil || got != string(created.body) {
-		t.Errorf("orders of some days: %v\n%s", err, cmp.Diff(string(created.body), got))
-	}
-	for name, e := range map[string]handlers.Export{
-		"a list":             {List: "status", Format: "csv"},
-		"a form":             {List: "customers", Format: "ics"},
-		"a filter":           {List: "bookings", Format: "csv", Filter: url.Values{"agent": {"1"}}},
-		"dates":              {List: "coupons", Format: "csv", From: "2026-01-01"},
-		"a page":             {List: "bookings", Format: "csv", Filter: url.Values{"page": {"2"}}},
-		"a filter twice":     {List: "bookings", Format: "csv", Filter: url.Values{"status": {"approved", "pending"}}},
-		"a date as a filter": {List: "bookings", Format: "csv", From: "2026-01-01", Filter: url.Values{"date_from": {"2026-02-01"}}},
-	} {
-		if err := e.Validate(); err == nil {
-			t.Errorf("%s is accepted", name)
-		}
-	}
-	var wrong *domain.Error
-	if _, err := run(handlers.Export{List: "bookings", Format: "csv", From: "tomorrow"}); !errors.As(err, &wrong) || wrong.Fields["date_from"] == "" {
-		t.Errorf("a wrong date: %v", err)
 	}
 }
 

@@ -89,7 +89,6 @@ func TestDatabaseFaults(t *testing.T) {
 		"value does not fit":    {wpdb.ErrBadValue, server(1366), ours},
 		"breaks a rule":         {wpdb.ErrRefused, server(4025), ours},
 		"row unreadable":        {wpdb.ErrUnreadable, wpdb.ErrUnreadable, ours},
-		"table to be copied":    {wpdb.ErrCopies, server(1845), ours},
 		"key too long":          {wpdb.ErrKeyTooLong, server(1071), ours},
 		"too many edits":        {wpdb.ErrTooManyEdits, server(1799), ours},
 		"not supported":         {wpdb.ErrUnsupported, server(1235), ours},
@@ -105,7 +104,7 @@ func TestDatabaseFaults(t *testing.T) {
 		// Schema changes and too large responses have their own tests. No request adds or drops an index.
 		known := slices.Contains([]string{
 			wpdb.ErrSchema.Error(), wpdb.ErrTooManyRows.Error(), wpdb.ErrTooMuch.Error(),
-			wpdb.ErrCopies.Error(), wpdb.ErrKeyTooLong.Error(), wpdb.ErrTooManyEdits.Error(), wpdb.ErrNoIndex.Error(),
+			wpdb.ErrKeyTooLong.Error(), wpdb.ErrTooManyEdits.Error(), wpdb.ErrNoIndex.Error(),
 		}, string(text[1]))
 		for _, c := range cases {
 			known = known || c.kind != nil && c.kind.Error() == string(text[1])

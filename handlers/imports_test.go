@@ -149,7 +149,7 @@ type goPackage struct {
 }
 
 // ours is how the import paths of the project begin.
-var ours = strings.TrimSuffix(reflect.TypeFor[handlers.Export]().PkgPath(), "handlers")
+var ours = strings.TrimSuffix(reflect.TypeFor[handlers.Options]().PkgPath(), "handlers")
 
 func packages(t *testing.T) []goPackage {
 	t.Helper()

@@ -29,7 +29,6 @@ var (
 	ErrRefused      = errors.New("row violates a constraint of its table") // a CHECK constraint
 	ErrTimeout      = errors.New("statement took too long")                //
 	ErrLinkLost     = errors.New("connection lost")                        // a write may or may not have happened
-	ErrCopies       = errors.New("only possible by copying the table")     // a change of a table that was to happen in place
 	ErrKeyTooLong   = errors.New("columns are too long for an index")      //
 	ErrTooManyEdits = errors.New("too many rows changed meanwhile")        // to add an index while others write
 	ErrUnsupported  = errors.New("the database cannot run this statement") // as the demo's own for some of limited keys
@@ -68,7 +67,6 @@ var numbers = map[uint16]error{
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
 	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost, 4031: ErrLinkLost, 2055: ErrLinkLost,
 	1152: ErrLinkLost, 1158: ErrLinkLost, 1159: ErrLinkLost, 1160: ErrLinkLost, 1161: ErrLinkLost, 1184: ErrLinkLost,
-	1845: ErrCopies, 1846: ErrCopies,
 	1071: ErrKeyTooLong, 1709: ErrKeyTooLong,
 	1799: ErrTooManyEdits,
 	1235: ErrUnsupported,

@@ -24,7 +24,7 @@ import (
 var kinds = []error{
 	wpdb.ErrUnavailable, wpdb.ErrBusy, wpdb.ErrAccessDenied, wpdb.ErrNoDatabase, wpdb.ErrSchema, wpdb.ErrDuplicate, wpdb.ErrConflict,
 	wpdb.ErrReadOnly, wpdb.ErrBadValue, wpdb.ErrRefused, wpdb.ErrTimeout, wpdb.ErrLinkLost, wpdb.ErrTooManyRows, wpdb.ErrTooMuch, wpdb.ErrUnreadable,
-	wpdb.ErrCopies, wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits, wpdb.ErrUnsupported, wpdb.ErrNoIndex, wpdb.ErrNoTLS, wpdb.ErrCertificate, wpdb.ErrTLSDemanded,
+	wpdb.ErrKeyTooLong, wpdb.ErrTooManyEdits, wpdb.ErrUnsupported, wpdb.ErrNoIndex, wpdb.ErrNoTLS, wpdb.ErrCertificate, wpdb.ErrTLSDemanded,
 }
 
 // wantKind checks that an error is of exactly one kind; a nil want stands for no kind.
@@ -62,7 +62,6 @@ func TestErrorNumbers(t *testing.T) {
 		wpdb.ErrReadOnly:     {1290, 1792, 1836},
 		wpdb.ErrBadValue:     {1264, 1265, 1267, 1270, 1271, 1292, 1366, 1406, 3854, 3988},
 		wpdb.ErrRefused:      {3819, 4025},
-		wpdb.ErrCopies:       {1845, 1846},
 		wpdb.ErrKeyTooLong:   {1071, 1709},
 		wpdb.ErrTooManyEdits: {1799},
 		wpdb.ErrUnsupported:  {1235},

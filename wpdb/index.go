@@ -102,117 +102,30 @@ func (db *DB) Reaches(ctx context.Context, t Table, rows int64) (bool, error) {
 	return counted >= rows, err
 }
 
-// DataSize returns the server's estimate of how many bytes the rows of a table take, without indexes.
-func (db *DB) DataSize(ctx context.Context, t Table) (int64, error) {
-	stmt := sq.Select("COALESCE(data_length, 0)").From("information_schema.tables").
+// TableSize returns the server's estimates of the rows of a table, and of the bytes that they take without
+// indexes.
+func (db *DB) TableSize(ctx context.Context, t Table) (rows, bytes int64, err error) {
+	stmt := sq.Select("COALESCE(table_rows, 0)", "COALESCE(data_length, 0)").From("information_schema.tables").
 		Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullName(t)})
-	size, _, err := One(ctx, db, "read size of table", stmt, Value[int64])
-	return size, err
-}
-
-// Plan is what EXPLAIN says about a SELECT from one table.
-type Plan struct {
-	Index string // empty for none
-	Rows  int64  // to be examined, as the optimiser estimates
-}
-
-// Explain asks the server for its plan, without running the statement.
-func (db *DB) Explain(ctx context.Context, op string, stmt sq.SelectBuilder) (Plan, error) {
-	plan, _, err := One(ctx, db, op, stmt.Prefix("EXPLAIN FORMAT=TRADITIONAL"), func(row Scanner) (p Plan, err error) {
-		err = db.scanExplained(row, map[string]any{"key": OrZero(&p.Index), "rows": (*estimate)(&p.Rows)})
-		return p, err
+	_, _, err = One(ctx, db, "read size of table", stmt, func(row Scanner) (struct{}, error) {
+		return struct{}{}, row.Scan(&rows, &bytes)
 	})
-	return plan, err
+	return rows, bytes, err
 }
 
-// Ignoring returns the table for FROM, with one of its indexes ignored.
-func (db *DB) Ignoring(t Table, index string) string {
-	return db.Name(t) + " IGNORE INDEX (" + quoteName(index) + ")"
-}
-
-func (db *DB) mariaDB() bool { return strings.Contains(db.version, "MariaDB") }
-
-// indexLockWait is how many seconds a new index waits for others to leave the table. Everything that
-// arrives meanwhile waits with it.
-const indexLockWait = 2
-
-// AddIndex creates an index while others read and write the table. It returns an ErrCopies if the server
-// cannot do that, and an ErrConflict if others used the table for too long; after either, or an
-// interruption, there is no index. The statement's time grows with the table: see Config.WithoutTimeouts.
-// It needs the privilege INDEX on the table.
-func (db *DB) AddIndex(ctx context.Context, i Index) error {
+// CreateIndexStatement returns the statement that creates an index while others read and write the table. A
+// server that cannot do that refuses it.
+func (db *DB) CreateIndexStatement(i Index) string {
 	columns := make([]string, len(i.Columns))
 	for n, column := range i.Columns {
 		columns[n] = quoteName(column)
 	}
-	// Squirrel has no builder for definitions, which take no parameters. ALTER TABLE would do the same but
-	// need more privileges.
-	statement := fmt.Sprintf("CREATE INDEX %s ON %s (%s) ALGORITHM=INPLACE LOCK=NONE", quoteName(i.Name), db.Name(i.Table), strings.Join(columns, ", "))
-	return db.changeIndex(ctx, "add index to "+db.FullName(i.Table), statement)
+	return fmt.Sprintf("CREATE INDEX %s ON %s (%s) ALGORITHM=INPLACE LOCK=NONE", quoteName(i.Name), db.Name(i.Table), strings.Join(columns, ", "))
 }
 
-// DropIndex removes an index under the same conditions as AddIndex creates one.
-func (db *DB) DropIndex(ctx context.Context, i Index) error {
-	op := "drop index of " + db.FullName(i.Table)
-	statement := fmt.Sprintf("DROP INDEX %s ON %s", quoteName(i.Name), db.Name(i.Table))
-	if !db.mariaDB() {
-		return db.changeIndex(ctx, op, statement+" ALGORITHM=INPLACE LOCK=NONE")
-	}
-	// MariaDB has no syntax for this, but InnoDB never copies the table.
-	schema, err := db.Schema(ctx, "")
-	switch {
-	case err != nil:
-		return err
-	case !schema.InnoDB(i.Table):
-		return &Error{Op: op, Kind: ErrCopies}
-	default:
-		return db.changeIndex(ctx, op, statement)
-	}
-}
-
-func (db *DB) changeIndex(ctx context.Context, op, statement string) error {
-	return db.Session(ctx, op, func(session *DB) error {
-		if _, err := Exec(ctx, session, op, sq.Expr("SET SESSION lock_wait_timeout = ?", indexLockWait)); err != nil {
-			return err
-		}
-		_, err := Exec(ctx, session, op, sq.Expr(statement))
-		session.session.discard() // its lock_wait_timeout is for this statement alone
-		return err
-	})
-}
-
-// progressStatus is the progress of InnoDB's current change of a table, in hundredths of a percent. MySQL
-// lacks it.
-const progressStatus = "Innodb_onlineddl_pct_progress"
-
-// Progress returns how much of an index the server has built, in percent. ok is false if the server does
-// not report it.
-func (db *DB) Progress(ctx context.Context) (percent float64, ok bool, err error) {
-	values, err := Map[string, float64](ctx, db, "read progress", showStatement("STATUS", []string{progressStatus}))
-	hundredths, ok := values[progressStatus]
-	return hundredths / 100, ok, err
-}
-
-// InTurn calls work while no other process holds its turn under the same name on this site. It calls
-// waiting once if another does. The turn ends with the process.
-func (db *DB) InTurn(ctx context.Context, name string, waiting func(), work func() error) error {
-	const op = "take turns"
-	return db.Session(ctx, op, func(session *DB) error {
-		defer session.session.discard() // and the lock with it
-		for seconds := 0; ; seconds = 1 {
-			// A lock name has at most 64 characters and is global to the server.
-			lock := sq.Expr("SELECT COALESCE(GET_LOCK(CONCAT(?, LEFT(SHA2(CONCAT(DATABASE(), ' ', ?), 256), 32)), ?), 0)", "bookside "+name+" ", db.prefix, seconds)
-			got, _, err := One(ctx, session, op, lock, Value[int64])
-			switch {
-			case err != nil:
-				return err
-			case got == 1:
-				return work()
-			case seconds == 0:
-				waiting()
-			}
-		}
-	})
+// DropIndexStatement returns the statement that drops an index.
+func (db *DB) DropIndexStatement(i Index) string {
+	return fmt.Sprintf("DROP INDEX %s ON %s", quoteName(i.Name), db.Name(i.Table))
 }
 
 // longest is a time limit that nothing reaches.
@@ -223,9 +136,4 @@ const longest = 7 * 24 * time.Hour
 func (c Config) WithoutTimeouts() Config {
 	c.MaxOpen, c.StatementTimeout, c.IOTimeout = 1, longest, longest
 	return c
-}
-
-// IndexGrant returns the statement that lets an account add and drop indexes on a table.
-func (db *DB) IndexGrant(database, account string, t Table) string {
-	return fmt.Sprintf("GRANT INDEX ON %s.%s TO %s", quoteName(database), db.Name(t), account)
 }

@@ -69,11 +69,9 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit
 		if err != nil {
 			return nil, false, wrap(op, err)
 		}
-		began := time.Now()
 		found, more, err = collect(ctx, db, text, args, limit, scan)
 		release()
 		err = wrap(op, withSilence(db.silent, err))
-		trace(ctx, Statement{op, text, args, time.Since(began), len(found), err})
 		if err != nil && !repeated && db.retriable() && errors.Is(err, ErrLinkLost) {
 			continue
 		}

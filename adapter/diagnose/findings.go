@@ -161,9 +161,9 @@ func (r Report) companionLine() Sentence {
 	case r.Platform.RunsJobs == nil:
 		return unknown
 	case c == nil:
-		return Say("none in WordPress, which therefore takes no locks; see bookside companion install")
+		return Say("none in WordPress, which therefore takes no locks; upload what bookside companion writes")
 	case r.companionSilent():
-		return Say("%s, not seen since %s: if it was removed, WordPress takes no locks; see bookside companion status", c.Version, c.Seen.UTC().Format(time.DateOnly))
+		return Say("%s, not seen since %s: if it was removed, WordPress takes no locks; see wp-admin, Plugins", c.Version, c.Seen.UTC().Format(time.DateOnly))
 	default:
 		return Say("%s, last seen on %s", c.Version, c.Seen.UTC().Format(time.DateOnly))
 	}

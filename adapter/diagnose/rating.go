@@ -183,7 +183,7 @@ func rateWebhooks(w upkeep.WebhookWork) (list []Rating) {
 				r.Since = since
 			}
 		}
-		r.Text = Say("%s failing since %s; see bookside webhooks log", r.Count(), Moment{r.Since})
+		r.Text = Say("%s failing since %s; see its deliveries on the console", r.Count(), Moment{r.Since})
 		list = append(list, r)
 	}
 	if len(w.Ended) > 0 {
@@ -247,7 +247,7 @@ func rateExtensions(active []extensions.Active) Rating {
 	case len(active) == 0:
 		return rated(Good, ExtensionsGood, name, Say("none"))
 	case len(ignored) == 0:
-		return rated(Good, ExtensionsGood, name, Say("all that take part are honoured: %s; bookside extensions verify compares", extensions.Titles(active)))
+		return rated(Good, ExtensionsGood, name, Say("all that take part are honoured: %s; bookside verify compares", extensions.Titles(active)))
 	}
 	texts := make([]string, len(ignored))
 	for i, e := range ignored {
@@ -256,7 +256,7 @@ func rateExtensions(active []extensions.Active) Rating {
 			texts[i] += fmt.Sprintf(" (and %d more)", more)
 		}
 	}
-	return rated(Minor, ExtensionsIgnored, name, Say("not honoured: %s; see bookside extensions", strings.Join(texts, "; ")))
+	return rated(Minor, ExtensionsIgnored, name, Say("not honoured: %s; see bookside check", strings.Join(texts, "; ")))
 }
 
 // RateEvents rates what extensions were told and failed to take, and what they have not been told yet.
@@ -270,11 +270,11 @@ func RateEvents(troubled []events.Stored) (list []Rating) {
 		r.Items = append(r.Items, Item{e.ID, fmt.Sprintf("%s %d", e.Name, e.RecordID)})
 	}
 	if len(failed.Items) > 0 {
-		failed.Text = Say("%s changes of the last three days failed in an extension of the site; see bookside extensions log", failed.Count())
+		failed.Text = Say("%s changes of the last three days failed in an extension of the site; see the console", failed.Count())
 		list = append(list, failed)
 	}
 	if len(late.Items) > 0 {
-		late.Text = Say("%s changes have waited for more than 10 minutes to be told to extensions of the site; see wordpress.loopback and bookside companion status", late.Count())
+		late.Text = Say("%s changes have waited for more than 10 minutes to be told to extensions of the site; see wordpress.loopback and whether the companion is active", late.Count())
 		list = append(list, late)
 	}
 	return list

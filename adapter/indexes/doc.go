@@ -1,6 +1,5 @@
-// Package indexes knows which indexes on the plugin's tables would help the API, estimates what they would
-// cost and gain on a site, and creates and drops them when the administrator asks for it. Nothing else ever
-// alters the site's tables.
+// Package indexes knows which indexes on the plugin's tables would help the API, and which of them a site
+// has. It creates none: nothing of ours alters the site's tables.
 //
-// It may import adapter/domain and wpdb.
+// It may import wpdb.
 package indexes

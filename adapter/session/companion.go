@@ -21,7 +21,7 @@ const companionSilence = 3 * 24 * time.Hour
 // Silent reports whether the companion is taken for removed at an instant, with all that it has reported.
 func (c Companion) Silent(now time.Time) bool { return now.Sub(c.Seen) > companionSilence }
 
-// Companion returns nil if the site never loaded the companion, or "companion remove" has removed it.
+// Companion returns nil if the site never loaded the companion, or it was deactivated.
 func (s *Session) Companion() *Companion {
 	version, at, _ := strings.Cut(wpdb.PlainText(s.options[domain.OptionCompanion]), " ")
 	seconds, err := strconv.ParseInt(at, 10, 64)

@@ -12,7 +12,6 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
-	"github.com/bookside/bookside/wpdb"
 )
 
 // TestConflictWatchReportsEachConflictOnce: overlapping bookings, whoever wrote them, are reported once
@@ -53,27 +52,5 @@ func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 	}
 	if lines := strings.Count(log.String(), `"level":"WARN","msg":"bookings overlap","agent_id":1,"booking_ids":[`); lines != 2 || strings.Count(log.String(), "\n") != 2 {
 		t.Errorf("log: %s", log.String())
-	}
-}
-
-// TestWrongEndsReadFewBookings: past bookings are not read, although few of the others have a wrong end.
-func TestWrongEndsReadFewBookings(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	db := wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2)
-	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, sent := wpdb.WithTrace(t.Context())
-	if _, err := WrongEnds(ctx, site, 11); err != nil {
-		t.Fatal(err)
-	}
-	steps, err := db.Steps(t.Context(), sent.Statements()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(steps) != 1 || steps[0].Access != "range" || steps[0].Index != "start_date_index" {
-		t.Errorf("%+v", steps)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/bookside/bookside/adapter/domain"
@@ -109,7 +108,7 @@ const (
 // ParseName trims a name of 1 to 190 characters.
 func ParseName(text string) (string, error) { return keys.ParseName(text) }
 
-var errPrivate = fmt.Errorf("%w; only a webhook added with --allow-private may use it", ssrf.ErrPrivate)
+var errPrivate = fmt.Errorf("%w; webhooks.allow_private lets webhooks use it", ssrf.ErrPrivate)
 
 // ParseURL checks the URL of a receiver. Unless private addresses are allowed, it may not contain one. Host
 // names are checked when they are resolved, before each request.
@@ -181,18 +180,6 @@ func ParseIDs(text string) ([]int64, error) {
 		return nil, fmt.Errorf("write at most %d ids", MaxIDs)
 	}
 	return ids, nil
-}
-
-// maxOverlap limits how long two secrets are valid.
-const maxOverlap = 30 * 24 * time.Hour
-
-// ParseOverlap parses how long the old secret stays valid after a rotation.
-func ParseOverlap(text string) (time.Duration, error) {
-	overlap, err := time.ParseDuration(text)
-	if err != nil || overlap < 0 || overlap > maxOverlap {
-		return 0, errors.New("write a duration up to 720h, such as 24h, or 0s to end the old secret at once")
-	}
-	return overlap, nil
 }
 
 // permissions are what a key needs to see changes of a resource.

@@ -129,13 +129,15 @@ var dependencies = map[string]struct {
 			}))
 			s.t.Cleanup(receiver.Close)
 			address, proxy := fixtures.NewProxyTo(s.t, "tcp", strings.TrimPrefix(receiver.URL, "http://"))
-			s.proxy = proxy
+			s.proxy, s.receiver, s.env = proxy, "http://"+address, append(s.env, "BOOKSIDE_WEBHOOKS__ALLOW_PRIVATE=true")
 			s.arrived = func() []string {
 				mu.Lock()
 				defer mu.Unlock()
 				return slices.Clone(ids)
 			}
-			run(s.t, s.env, "", "webhooks", "add", "http://"+address, "--events", "booking.created", "--allow-private", "--quiet").want(s.t, exit.OK)
+		},
+		after: func(s *faultySite) {
+			newWebhook(s.t, s.program.url, s.key, `{"url":"`+s.receiver+`","events":["booking.created"]}`)
 		},
 		again: func(s *faultySite, _ string) bool { return s.distinct() > 0 },
 	},
@@ -202,6 +204,7 @@ type faultySite struct {
 	starts    []string
 	arrived   func() []string // the ids of received mails or webhooks, including repetitions; nil if there are none
 	wordpress *fixtures.WordPressWorkers
+	receiver  string // the address of the webhook
 	through   string // the address to which WordPress forwards
 }
 
@@ -265,7 +268,7 @@ func newFaultySite(t *testing.T, dependency string, wordpress *fixtures.WordPres
 	s := &faultySite{t: t, db: small(t), clock: &movedClock{began: time.Now()}, wordpress: wordpress}
 	s.env = settingsFor(s.db, "BOOKSIDE_SERVER__REQUEST_TIMEOUT="+faultLimit.String(), "BOOKSIDE_SERVER__SHUTDOWN_TIMEOUT="+shutdownLimit.String(), "BOOKSIDE_SERVER__DRAIN_DELAY="+drainDelay.String(),
 		"BOOKSIDE_CHANGES__INTERVAL=1s", "BOOKSIDE_RATE_LIMIT__LIVE_PER_MINUTE=100000", "BOOKSIDE_RATE_LIMIT__LIVE_PER_HOUR=100000")
-	s.key = newKey(t, s.env, "--permissions", "read,write,read_changes")
+	s.key = newKey(t, s.env, "--permissions", "read,write,read_changes,write_webhooks")
 	token := run(t, s.env, "", "admin-token", "--quiet").want(t, exit.OK).stdout
 	s.addBookings()
 	d := dependencies[dependency]
@@ -462,7 +465,7 @@ func TestAnswersInTime(t *testing.T) {
 	fixtures.RequireTime(t)
 	fixtures.RequireServer(t)
 	w := fixtures.NewWordPress(t, small(t))
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
+	installCompanion(t, w)
 	// WordPress forwards to the program that a request names.
 	writeBelow(t, w.Content, map[string]string{"mu-plugins/a.php": `<?php define('BOOKSIDE_FORWARDED_AT_ONCE', 64);
 		add_filter('pre_option_bookside_companion', fn() => ['forward' => $_SERVER['HTTP_X_FORWARD_TO'] ?? '']);`})

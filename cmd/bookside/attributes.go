@@ -49,6 +49,24 @@ func defineAttributes[S, N any](flags *pflag.FlagSet, attributes []keys.Attribut
 
 func flagOf[S, N any](a keys.Attribute[S, N]) string { return strings.ReplaceAll(a.Name, "_", "-") }
 
+// attributesWithout returns those attributes whose names none of the others has.
+func attributesWithout[S, N any](attributes, others []keys.Attribute[S, N]) []keys.Attribute[S, N] {
+	return slices.DeleteFunc(slices.Clone(attributes), func(a keys.Attribute[S, N]) bool {
+		return slices.ContainsFunc(others, func(o keys.Attribute[S, N]) bool { return o.Name == a.Name })
+	})
+}
+
+// only returns the flags of some attributes, and an error with the reason if others are set.
+func (f attributeFlags[S, N]) only(attributes []keys.Attribute[S, N], reason string) (attributeFlags[S, N], error) {
+	var failed error
+	for _, a := range attributesWithout(f.attributes, attributes) {
+		if _, set := f.texts[a.Name]; set {
+			failed = alsoWrong(failed, "--%s: %s", flagOf(a), reason)
+		}
+	}
+	return attributeFlags[S, N]{attributes, f.texts}, failed
+}
+
 // setOr sets the text of an attribute if its flag is not set.
 func (f attributeFlags[S, N]) setOr(name, text string) {
 	if _, set := f.texts[name]; !set {
@@ -112,14 +130,6 @@ func (f attributeFlags[S, N]) choose(ctx context.Context, p *program, db *wpdb.D
 		return exit.Errorf(exit.Failure, nil, "%s", strings.Join(unknown, "; "))
 	}
 	return failed
-}
-
-// optional defines a flag whose value stays nil if it is not set.
-func optional(flags *pflag.FlagSet, into **string, name, usage string) {
-	flags.Func(name, usage, func(text string) error {
-		*into = &text
-		return nil
-	})
 }
 
 // labels returns the names of agents, services and locations, if any are needed.

@@ -100,11 +100,11 @@ type grantsJSON struct {
 }
 
 func newGrantsJSON(g diagnose.Grants) grantsJSON {
-	return grantsJSON{notNull(g.Needed), notNull(g.Missing), notNull(g.Optional)}
+	return grantsJSON{notNil(g.Needed), notNil(g.Missing), notNil(g.Optional)}
 }
 
 func (f findings) json() (r checkReport) {
-	r.OK, r.Problems, r.Warnings = f.failure() == nil, notNull(f.problems()), diagnose.Texts(f.Warnings)
+	r.OK, r.Problems, r.Warnings = f.failure() == nil, notNil(f.problems()), diagnose.Texts(f.Warnings)
 	r.Database.Version, r.Database.Name, r.Database.Address, r.Database.Account = f.db.Version(), f.target.Database, f.target.Address, f.Account
 	if e := f.Encryption; e != nil && e.Version != "" {
 		r.Database.TLS = &tlsJSON{e.Version, e.Verified}
@@ -138,7 +138,7 @@ func (f findings) json() (r checkReport) {
 	if f.Platform.Companion != nil {
 		r.Platform.Companion = &f.Platform.Companion.Version
 	}
-	r.OwnTables.Missing, r.OwnTables.Statements = f.db.FullNames(f.OwnTables.Missing), notNull(f.OwnTables.Statements)
+	r.OwnTables.Missing, r.OwnTables.Statements = f.db.FullNames(f.OwnTables.Missing), notNil(f.OwnTables.Statements)
 	r.Work = []ratingJSON{}
 	for _, rated := range f.rating {
 		r.Work = append(r.Work, ratingJSON{rated.Code, rated.Level.String(), rated.Line()})
@@ -174,6 +174,3 @@ func newClusterJSON(c *wpdb.Cluster) *clusterJSON {
 	}
 	return r
 }
-
-// notNull returns an empty list instead of nil.
-func notNull(list []string) []string { return append([]string{}, list...) }

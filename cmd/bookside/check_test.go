@@ -59,7 +59,7 @@ func TestCheckNamesWhatStandsStill(t *testing.T) {
 	execute(t, db.SQL, "INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) "+
 		"VALUES (5, 'till', '', '', '', '', '', 0, 0, 0, '', 'enabled', '', '2026-11-20 10:00:00', 0, '2026-01-01'), (6, 'crm', '', '', '', '', '', 0, 0, 0, '', 'disabled', 'a backup was restored', NULL, 0, '2026-01-01')")
 	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout,
-		"! webhooks       1 failing since 2026-11-20 10:00:00; see bookside webhooks log: 5 (till)\n", "! webhooks       1 disabled, but by nobody; enable or delete them: 6 (crm, a backup was restored)\n",
+		"! webhooks       1 failing since 2026-11-20 10:00:00; see its deliveries on the console: 5 (till)\n", "! webhooks       1 disabled, but by nobody; enable or delete them: 6 (crm, a backup was restored)\n",
 		"! key expiry     1 within a week, the first on 2026-11-23 00:00:00; see bookside keys roll: 1 (", "! jobs           not run by the site")
 	wantTexts(t, run(t, append(env, "BOOKSIDE_MAIL__ENABLED=true", "BOOKSIDE_MAIL__SMTP__HOST=localhost", "BOOKSIDE_MAIL__FROM=a@example.com"), "", "check").want(t, exit.OK).stdout,
 		"✓ jobs           not run by the site; Bookside sends the mails of bookings\n")

@@ -231,6 +231,9 @@ func (p *program) printJSON(value any) error {
 	return p.print(string(text) + "\n")
 }
 
+// notNil returns a copy of a list, which is empty instead of nil.
+func notNil[T any](list []T) []T { return append([]T{}, list...) }
+
 // columns formats rows with aligned cells.
 func columns(rows [][]string) string {
 	var b strings.Builder

@@ -1,126 +1,110 @@
 package main
 
 import (
-	"cmp"
+	"archive/zip"
+	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
-	"github.com/bookside/bookside/cmd/internal/exit"
-	"github.com/bookside/bookside/wpdb/wpconfig"
+	"github.com/spf13/cobra"
 )
 
-// companionFlags name the site of a companion.
-type companionFlags struct{ wordpress, content string }
-
-func (c *companionFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&c.wordpress, "wordpress", "", "`DIRECTORY` of WordPress, such as /var/www/html; required")
-	flags.StringVar(&c.content, "content", "", "`DIRECTORY` with the plugins if wp-config.php does not name it; default WP_CONTENT_DIR there, else wp-content in the directory of WordPress")
-}
-
-// open opens the site's directory wp-content.
-func (c companionFlags) open() (*companionSite, error) {
-	if c.wordpress == "" {
-		return nil, usageErrorf("name the directory of WordPress, such as --wordpress /var/www/html")
+func (p *program) companion() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "companion FILE",
+		Short: "write the companion, a plugin for WordPress, as a ZIP file",
+		Long: `Writes the companion as a ZIP file. WordPress takes it in wp-admin under Plugins, Add New, Upload
+Plugin; a new version replaces the old one. On the server, wp plugin install FILE --activate does the
+same, and so does unpacking it in wp-content/plugins.`,
 	}
-	if err := requireWordPress(c.wordpress); err != nil {
-		return nil, err
-	}
-	directory := c.content
-	if directory == "" {
-		named, err := wpconfig.ContentDir(c.wordpress)
+	command.RunE = func(_ *cobra.Command, operands []string) error {
+		ours, err := companionPlugin()
 		if err != nil {
-			return nil, exit.Errorf(exit.Failure, err, "find the directory with the plugins in wp-config.php: %v; --content names it", err)
+			return err
 		}
-		directory = cmp.Or(named, filepath.Join(c.wordpress, "wp-content"))
-	}
-	root, err := os.OpenRoot(directory)
-	if err != nil {
-		return nil, exit.Errorf(exit.Failure, err, "open the directory with the plugins: %v; --content names another", err)
-	}
-	for _, name := range []string{mustUseFolder, path.Dir(pluginFolder)} {
-		if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			err = exit.Errorf(exit.Failure, err, "open %s: %v; if it is a link that leads elsewhere, upload the file that \"companion zip\" writes",
-				filepath.Join(directory, name), err)
-			return nil, errors.Join(err, root.Close())
+		if err := ours.writeZip(operands[0]); err != nil {
+			return fmt.Errorf("write the ZIP file: %w", err)
 		}
+		return p.print(fmt.Sprintf("Wrote the companion %s to %s. Upload it in wp-admin under Plugins, Add New, Upload Plugin, and activate it.\n", ours.version, operands[0]))
 	}
-	return &companionSite{root: root, path: directory}, nil
+	return command
 }
 
-// The oldest version of WordPress that the companion runs on.
-const minMajor, minMinor = 6, 1
+// The companion's files: those of the plugin, and those that it loads before anything else.
+//
+//go:embed companion
+var embeddedCompanion embed.FS
 
-// wpVersion matches the version in wp-includes/version.php.
-var wpVersion = regexp.MustCompile(`(?m)^\$wp_version\s*=\s*'((\d+)\.(\d+)[^']*)'`)
+const (
+	pluginFolder  = "bookside"
+	pluginMain    = pluginFolder + "/bookside.php"
+	mustUseFolder = "mu-plugins"
+)
 
-// requireWordPress checks that a directory contains a WordPress that the companion runs on. WordPress
-// itself does not check this for must-use plugins.
-func requireWordPress(directory string) error {
-	file := filepath.Join(directory, "wp-includes", "version.php")
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return exit.Errorf(exit.Failure, err, "there is no WordPress in %s: %v", directory, err)
-	}
-	found := wpVersion.FindSubmatch(content)
-	if found == nil {
-		return exit.Errorf(exit.Failure, nil, "there is no version of WordPress in %s", file)
-	}
-	major, _ := strconv.Atoi(string(found[2])) // digits
-	minor, _ := strconv.Atoi(string(found[3]))
-	if major < minMajor || major == minMajor && minor < minMinor {
-		return exit.Errorf(exit.Failure, nil, "WordPress in %s is version %s; the companion needs %d.%d or later", directory, found[1], minMajor, minMinor)
-	}
-	return nil
+// plugin is the companion in one version.
+type plugin struct {
+	version string
+	files   map[string][]byte // by path below WordPress's directory of plugins
 }
 
-// withCompanion calls use with the site named by the flags.
-func withCompanion(options companionFlags, use func(*companionSite) error) (err error) {
-	site, err := options.open()
+// pluginVersion matches the version in the plugin's header.
+var pluginVersion = regexp.MustCompile(`(?m)^ \* Version:\s*(\S+)$`)
+
+// companionPlugin returns the embedded companion.
+func companionPlugin() (plugin, error) {
+	c := plugin{files: map[string][]byte{}}
+	root, err := fs.Sub(embeddedCompanion, "companion")
+	if err != nil {
+		return c, err
+	}
+	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Dir(name) == "." || path.Ext(name) == ".go" {
+			return err
+		}
+		in, plugin := strings.CutPrefix(name, "plugins/")
+		if !plugin {
+			in = pluginFolder + "/" + name
+		}
+		c.files[in], err = fs.ReadFile(root, name)
+		return err
+	})
+	if found := pluginVersion.FindSubmatch(c.files[pluginMain]); found != nil {
+		c.version = string(found[1])
+	}
+	return c, err
+}
+
+// writeZip writes a ZIP file that WordPress accepts as a plugin.
+func (c plugin) writeZip(name string) (err error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
-	defer func() { err = cmp.Or(err, site.root.Close()) }()
-	return use(site)
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return c.zip(file)
 }
 
-// failChanged is the error of a command that would lose others' changes.
-func failChanged(site *companionSite, changed []string) error {
-	return exit.Errorf(exit.Failure, nil, "files in %s are not as Bookside installed them:\n  %s\nNothing was done. Look at them, and repeat the command with --force to lose the changes.",
-		site.path, strings.Join(changed, "\n  "))
-}
-
-// failPlacing is the error of a command that cannot write or remove files.
-func failPlacing(verb string, err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return exit.Errorf(exit.Failure, err, "%s the companion: %v; run the command as root or as the owner of the files", verb, err)
+// zip writes the files as an archive, which depends on nothing but them.
+func (c plugin) zip(to io.Writer) error {
+	writer := zip.NewWriter(to)
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		header := &zip.FileHeader{Name: name, Method: zip.Deflate}
+		header.SetMode(0o644)
+		entry, err := writer.CreateHeader(header)
+		if err != nil {
+			return err
+		}
+		if _, err := entry.Write(c.files[name]); err != nil {
+			return err
+		}
 	}
-	return fmt.Errorf("%s the companion: %w", verb, err)
-}
-
-// withUnchangedCompanion is withCompanion for a command that overwrites or removes files: it fails if the
-// files were changed by others, unless forced.
-func withUnchangedCompanion(options companionFlags, force bool, use func(site *companionSite, ours companion, there comparison) error) error {
-	return withCompanion(options, func(site *companionSite) error {
-		ours, err := companionToInstall()
-		if err != nil {
-			return err
-		}
-		there, err := site.compare(ours)
-		if err != nil {
-			return err
-		}
-		if changed := there.in(fileChanged); len(changed) > 0 && !force {
-			return failChanged(site, changed)
-		}
-		return use(site, ours, there)
-	})
+	return writer.Close()
 }

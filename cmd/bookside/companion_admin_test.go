@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -24,8 +23,8 @@ add_action('admin_menu', function () {
 });
 add_filter('http_request_args', fn($sent) => ['timeout' => 60] + $sent);
 `})
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
-	w.Activate(t, "latepoint/latepoint.php", "bookside/bookside.php")
+	installCompanion(t, w)
+	w.Activate(t, "latepoint/latepoint.php")
 	return w
 }
 

@@ -42,7 +42,7 @@ func newDecidingSite(t *testing.T) *decidingSite {
 	execute(t, db.SQL, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
 	execute(t, db.SQL, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
 	b.Activate(t, "latepoint/latepoint.php", "decides/decides.php")
-	run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
+	installCompanion(t, b.WordPress)
 	b.key = newKey(t, settingsFor(db), "--permissions", "read,write")
 	wordpress := b.ServeByWorkers(t, 2)
 	loopback := "BOOKSIDE_WORDPRESS__LOOPBACK=" + wordpress.URL
@@ -67,8 +67,6 @@ func each[T any](s *decidingSite, function string, asked [][]any) []T {
 func TestCompanionDecidesTimes(t *testing.T) {
 	t.Parallel()
 	s := newDecidingSite(t)
-	list := runAt(t, time.Now, settingsFor(s.db), "", "extensions").want(t, exit.OK).stdout
-	wantTexts(t, list, "Decides (decides)\n  not honoured", "\n  asked ", "It changes which times are offered: WordPress is asked for them.")
 	random := rand.New(rand.NewPCG(5, 6))
 	var asked [][]any
 	for _, month := range []time.Month{time.January, time.May, time.June, time.September, time.December} { // months without a clock change
@@ -105,11 +103,11 @@ func TestCompanionDecidesTimes(t *testing.T) {
 		t.Errorf("the extension makes bookings longer: %s", body)
 	}
 
-	verify := []string{"extensions", "verify", "--days", "2", "--seed", "7"}
+	verify := []string{"verify", "--days", "2", "--seed", "7"}
 	bookings := s.number("SELECT COUNT(*) FROM {p}bookings")
 	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, s.loopback), "", verify...).want(t, exit.OK).stdout, "prices (--seed 7).\nThe API answers as the site does.\n")
 	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, s.loopback, "BOOKSIDE_EXTENSIONS__ASK=never"), "", verify...).want(t, exit.Different).stdout,
-		": the site offers 06:07, which the API does not\n", ": a booking costs ", "\nWhat may be the reason: Decides; see bookside extensions\n")
+		": the site offers 06:07, which the API does not\n", ": a booking costs ", "\nWhat may be the reason: Decides; see bookside check\n")
 	run(t, settingsFor(s.db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1"), "", verify...).want(t, exit.Failure)
 	if after := s.number("SELECT COUNT(*) FROM {p}bookings"); after != bookings {
 		t.Errorf("%d bookings, and %d after the comparison", bookings, after)

@@ -13,8 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // toldSite is a site with an extension that records what it is told, and a server that reaches it.
@@ -99,8 +100,10 @@ func TestCompanionTellsExtensions(t *testing.T) {
 
 		// Sent again, it is an update, because others may have received it. So is an event that a process
 		// may have sent before it died: a second meeting would be worse than none.
-		failed := s.text("SELECT id FROM {own}events WHERE status = 'failed'")
-		run(t, settingsFor(b.db), "", "extensions", "replay", failed).want(t, exit.OK)
+		failed := int64(s.number("SELECT id FROM {own}events WHERE status = 'failed'"))
+		if again, err := events.Again(t.Context(), wpdb.New(b.db.SQL, b.db.Prefix), time.Now(), failed); err != nil || !again {
+			t.Errorf("sent again: %t, %v", again, err)
+		}
 		b.db.Execute(t, b.expand("INSERT INTO {own}events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('booking_created', "+fmt.Sprint(booking)+", 'started', 1, UTC_TIMESTAMP(), '', UTC_TIMESTAMP())"))
 		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Emmy"}`)
 		s.calls("booking_updated", "booking_updated", "customer_updated")
@@ -148,13 +151,13 @@ func TestCompanionTellsExtensions(t *testing.T) {
 			t.Error("the booking was gone when it was told that it will be deleted")
 		}
 
-		// Once the companion is removed, nobody waits for it; as soon as it is there again, extensions are told.
-		run(t, nil, "", "companion", "remove", "--wordpress", b.Dir).want(t, exit.OK)
+		// Once the companion is deactivated, nobody waits for it; as soon as it is there again, extensions are told.
+		b.Run(t, "require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('bookside/bookside.php');")
 		booking = s.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":"12:00","status":"cancelled"}`, b.bookday))
 		if status, answer, err := sendOnce(s.request(http.MethodDelete, fmt.Sprint("/bookings/", booking), "")); err != nil || status != http.StatusOK {
 			t.Errorf("deleted without the companion: %d %s %v", status, answer, err)
 		}
-		run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
+		installCompanion(t, b.WordPress)
 		s.visit()
 		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Irène"}`)
 		s.calls("customer_updated")

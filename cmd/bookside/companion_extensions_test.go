@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/cmd/internal/exit"
-	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/wpdb"
 )
 
 // listeningPlugin hooks into LatePoint in every way that PHP offers; $extra adds more.
@@ -52,41 +52,50 @@ func TestCompanionReportsListeners(t *testing.T) {
 				t.Fatalf("a visit: %+v, %v", a, err)
 			}
 		}
-		env := settingsFor(b.db)
-		list := func() (found map[string]compat.SiteExtension) {
+		list := func() (found map[string]extensions.Active) {
 			t.Helper()
-			var records []compat.SiteExtension
-			if err := json.Unmarshal([]byte(runAt(t, time.Now, env, "", "extensions", "--json").want(t, exit.OK).stdout), &records); err != nil {
+			site, err := session.NewPlatform(wpdb.New(b.db.SQL, b.db.Prefix), time.Now).Session(t.Context())
+			if err != nil {
 				t.Fatal(err)
 			}
-			found = map[string]compat.SiteExtension{}
-			for _, r := range records {
-				found[r.ID] = r
+			active, err := site.Extensions(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = map[string]extensions.Active{}
+			for _, a := range active {
+				found[a.ID] = a
 			}
 			return found
 		}
 		visit()
-		if got := list(); len(got) != 1 || got["mu-plugins/own-code.php"].Kind != "run_afterwards" {
+		if got := list(); len(got) != 1 || got["mu-plugins/own-code.php"].Parts[0].Kind != extensions.RunAfterwards {
 			t.Errorf("before: %+v", got)
 		}
 		b.Activate(t, "sample/main.php", "latepoint-silent/latepoint-silent.php", "latepoint-dead/dead.php")
-		if got := list(); got["latepoint-silent"].Kind != "not_honoured" {
+		if got := list(); got["latepoint-silent"].Parts[0].Kind != extensions.NotHonoured {
 			t.Errorf("not reported yet: %+v", got)
 		}
 		visit()
 		got := list()
 		var subjects []string
 		for _, part := range got["sample"].Parts {
-			subjects = append(subjects, part.Subject)
+			subjects = append(subjects, string(part.Subject))
 		}
 		if diff := cmp.Diff([]string{"records", "times", "prices", "acceptance", "reactions"}, subjects); diff != "" || len(got) != 5 ||
-			got["sample"].Title != "Sample's Extension" || got["latepoint-silent"].Kind != "takes_no_part" || got["latepoint-dead"].Kind != "takes_no_part" || got["elsewhere"].Kind != "asked" {
+			got["sample"].Title != "Sample's Extension" || got["latepoint-silent"].Parts[0].Kind != extensions.TakesNoPart || got["latepoint-dead"].Parts[0].Kind != extensions.TakesNoPart || got["elsewhere"].Parts[0].Kind != extensions.AskedFor {
 			t.Errorf("%+v, subjects (-want +got):\n%s", got, diff)
 		}
-		text := runAt(t, time.Now, env, "", "extensions", "--listeners").want(t, exit.OK).stdout
-		wantTexts(t, text, "latepoint_full_amount_for_service @20 sample_listens\n", "latepoint_blocked_periods_for_range @10 SampleListens::of_class\n", "latepoint_model_validate @9223372036854775807 SampleListens::method\n",
-			"latepoint_model_save @5 SampleListens::of_class\n", "latepoint_booking_created @11 closure\n", "latepoint_booking_updated @10 SampleListens\n", "latepoint_booking_completed @10 dead_listens\n")
-		wantTexts(t, text, "elsewhere (elsewhere)\n", "latepoint_cart_get_total @10 floatval\n")
+		var listeners strings.Builder
+		for _, a := range got {
+			for _, l := range a.Listeners {
+				fmt.Fprintf(&listeners, "%s @%d %s of %s\n", l.Hook, l.Priority, l.Callback, a.ID)
+			}
+		}
+		text := listeners.String()
+		wantTexts(t, text, "latepoint_full_amount_for_service @20 sample_listens of sample\n", "latepoint_blocked_periods_for_range @10 SampleListens::of_class of", "latepoint_model_validate @9223372036854775807 SampleListens::method of",
+			"latepoint_model_save @5 SampleListens::of_class of", "latepoint_booking_created @11 closure of", "latepoint_booking_updated @10 SampleListens of", "latepoint_booking_completed @10 dead_listens of latepoint-dead\n",
+			"latepoint_cart_get_total @10 floatval of elsewhere\n")
 		for _, absent := range []string{"latepoint_order_created", "OsActivitiesHelper", "Bookside", "latepoint_booking_deleted"} {
 			if strings.Contains(text, absent) {
 				t.Errorf("%s is listed: %s", absent, text)

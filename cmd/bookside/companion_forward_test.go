@@ -20,7 +20,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -31,7 +30,7 @@ func TestCompanionForwards(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
+	installCompanion(t, w)
 	type received struct {
 		Method, URL, Body string
 		Header            http.Header
@@ -225,7 +224,7 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
+	installCompanion(t, w)
 	for name, settings := range map[string]struct {
 		key  string // the parameter
 		more []string
@@ -431,7 +430,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 	const workers, patience = 6, time.Minute
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
+	installCompanion(t, w)
 	s := newFakeServer(t)
 	s.timeout.Store(60)
 	forwardTo := func(address string) { w.Run(t, "update_option('bookside_companion', ['forward' => '"+address+"']);") }
@@ -680,7 +679,7 @@ func TestCompanionCountsWorkers(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)
-	run(t, nil, "", "companion", "install", "--wordpress", w.Dir).want(t, exit.OK)
+	installCompanion(t, w)
 	writeBelow(t, w.Dir, map[string]string{
 		"pool.d/www.conf":  "; The usual pool.\n[global]\npid = /run/php.pid\n[www]\nuser = www-data\nlisten = 127.0.0.1:9000\npm = dynamic\npm.max_children = 12 ; at most\nphp_admin_value[error_log] = /var/log/$pool.log\nenv[A] = $A\n",
 		"pool.d/z.conf":    "[www]\npm.max_children = 20\n[shop]\npm.max_children = 7\n",

@@ -68,7 +68,7 @@ func newBookingSite(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) 
 	}
 	b := &bookingSite{WordPress: w, t: t, db: db, driver: "require_once '" + driver + "';", bookday: "2031-03-03"}
 	b.Activate(t, "latepoint/latepoint.php")
-	run(t, nil, "", "companion", "install", "--wordpress", b.Dir).want(t, exit.OK)
+	installCompanion(t, b.WordPress)
 	environment := settingsFor(db)
 	b.key = strings.TrimSpace(run(t, environment, "", "keys", "create", "--name", "rival", "--permissions", "read,write,delete", "--quiet").want(t, exit.OK).stdout)
 	b.s = serve(t, environment)

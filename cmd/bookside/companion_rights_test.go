@@ -1,22 +1,18 @@
 package main
 
 import (
-	"archive/zip"
 	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -237,25 +233,13 @@ func TestCompanionWithoutServer(t *testing.T) {
 	}
 }
 
-// TestCompanionAsUploadedPlugin: without the must-use plugin in its place, the plugin provides its
-// function, and removes LatePoint's jobs from the cron when it is deactivated.
-func TestCompanionAsUploadedPlugin(t *testing.T) {
+// TestCompanionIsDeactivated: the plugin removes LatePoint's jobs from the cron when it is deactivated, and its options when it is
+// uninstalled.
+func TestCompanionIsDeactivated(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)
-	file := filepath.Join(t.TempDir(), "bookside.zip")
-	run(t, nil, "", "companion", "zip", file).want(t, exit.OK)
-	archive, err := zip.OpenReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(w.Content, "plugins"), archive); err != nil {
-		t.Fatal(err)
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	w.Activate(t, "bookside/bookside.php")
+	installCompanion(t, w)
 	const jobs = "latepoint_process_scheduled_jobs"
 	state := func() string {
 		return w.Run(t, `echo defined('BOOKSIDE_COMPANION_VERSION') ? 'loaded' : 'not loaded', strpos(serialize(_get_cron_array()), '`+jobs+`') ? ' scheduled' : '', get_option('bookside_companion_seen') ? ' seen' : '';`)
@@ -380,8 +364,7 @@ func TestCompanionCorrectsWhatItNoted(t *testing.T) {
 	}
 }
 
-// TestCompanionIsBackBehindACache: where WordPress caches options, the command that installs the companion, or its activation, makes the
-// server go by it again.
+// TestCompanionIsBackBehindACache: where WordPress caches options, activating the companion makes the server go by it again.
 func TestCompanionIsBackBehindACache(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -391,18 +374,9 @@ func TestCompanionIsBackBehindACache(t *testing.T) {
 	noted := func() string {
 		return queryText(t, db, "SELECT option_value FROM wp_options WHERE option_name = 'bookside_companion_seen'")
 	}
-	companionCommand := func(name string) { run(t, nil, "", "companion", name, "--wordpress", w.Dir).want(t, exit.OK) }
 	w.Run(t, "echo 'a page';")
 	if noted() == "" {
 		t.Fatal("it is not noted")
-	}
-	companionCommand("remove")
-	if got := noted(); got != "" {
-		t.Errorf("removed: %q", got)
-	}
-	companionCommand("install")
-	if noted() == "" {
-		t.Error("installed: it is not noted")
 	}
 	execute(t, db.SQL, "UPDATE wp_options SET option_value = '' WHERE option_name = 'bookside_companion_seen'")
 	w.Run(t, "echo 'a page';")

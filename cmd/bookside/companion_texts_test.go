@@ -17,7 +17,7 @@ import (
 	"github.com/bookside/bookside/fixtures"
 )
 
-const companionFolder = "companion/" + pluginFolder
+const companionFolder = "companion/plugins/" + pluginFolder
 
 // headerOfTexts is the header of the template for translations.
 const headerOfTexts = `# Texts of Bookside, for translations.
@@ -167,7 +167,7 @@ func wantFile(t *testing.T, name, content string) {
 // TestCompanionVersions: all parts of the companion have the same version and requirements.
 func TestCompanionVersions(t *testing.T) {
 	t.Parallel()
-	ours, err := companionToInstall()
+	ours, err := companionPlugin()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestCompanionVersions(t *testing.T) {
 // TestCompanionReachesNobody: the plugin contacts only the API's server.
 func TestCompanionReachesNobody(t *testing.T) {
 	t.Parallel()
-	ours, err := companionToInstall()
+	ours, err := companionPlugin()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -11,12 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/events"
-	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -28,7 +24,7 @@ func (p *program) completion() *cobra.Command {
 		Use:   "completion SHELL",
 		Short: "print a completion script for bash, fish, powershell or zsh",
 		Long: `Prints a script that lets a shell (bash, fish, PowerShell or zsh) complete commands, flags and
-settings, and the site's agents, services, locations, keys, calendars and webhooks if it may read the
+settings, and the site's agents, services, locations and keys if it may read the
 configuration. The packages install it. Elsewhere:
 
   bookside completion bash > /etc/bash_completion.d/bookside
@@ -103,28 +99,7 @@ var siteNames = map[string]func(context.Context, *program, *wpdb.DB) ([]string, 
 	"agent": choices(domain.AgentResource), "agents": choices(domain.AgentResource),
 	"location": choices(domain.LocationResource), "locations": choices(domain.LocationResource),
 	"services": choices(domain.ServiceResource),
-	"key":      keyIDs, "keys": keyIDs,
-	"calendars": func(ctx context.Context, p *program, db *wpdb.DB) (offered []string, err error) {
-		list, err := keys.NewStore(db, p.now, nil).Calendars(ctx)
-		for _, k := range list {
-			offered = append(offered, offer(k.ID, k.Name))
-		}
-		return offered, err
-	},
-	"extensions": func(ctx context.Context, p *program, db *wpdb.DB) (offered []string, err error) {
-		list, err := events.List(ctx, db, events.Failed, 100)
-		for _, e := range list {
-			offered = append(offered, offer(e.ID, fmt.Sprintf("%s of %d", e.Name, e.RecordID)))
-		}
-		return offered, err
-	},
-	"webhooks": func(ctx context.Context, p *program, db *wpdb.DB) (offered []string, err error) {
-		list, err := webhooks.NewStore(db, p.now, nil, webhooks.Vault{}, journal.New(db, p.now)).List(ctx)
-		for _, h := range list {
-			offered = append(offered, offer(h.ID, h.Name))
-		}
-		return offered, err
-	},
+	"keys":     keyIDs,
 }
 
 func offer(id int64, name string) string {

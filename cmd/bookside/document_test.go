@@ -103,12 +103,8 @@ const extensionsIntroduction = `# Extensions of LatePoint
 <!-- Made by: go test ./cmd/bookside -run TestConfigurationDocument -update -->
 
 The API books without PHP, and so bypasses what plugins add to LatePoint in PHP. Bookside honours the additions that affect
-a booking, or reports that it does not:
-
-` + "```sh\nbookside extensions\n```" + `
-
-lists the extensions of a site with their parts, beginning with those that are not honoured. ` + "`bookside check`, `/readyz`" + ` and the
-console name these, too, and ` + "`GET /site`" + ` shows them to clients. With ` + "`extensions.unknown: refuse`" + `, bookings, holds and orders are not written if a part that is not
+a booking, or reports that it does not: ` + "`bookside check`, `/readyz`" + ` and the console name those that are not honoured, and
+` + "`GET /site`" + ` shows all with their parts. With ` + "`extensions.unknown: refuse`" + `, bookings, holds and orders are not written if a part that is not
 honoured would affect times, prices, acceptance or records: the response is a 503 that names it. Changes that need no slot and keep
 the price are written, such as notes and cancellations.
 
@@ -122,7 +118,7 @@ the price are written, such as notes and cancellations.
 
 ## Proof on your own site
 
-` + "```sh\nbookside extensions verify\n```" + `
+` + "```sh\nbookside verify\n```" + `
 
 takes 20 random days in the next two months, and each service with each of its agents (a random selection if there are more than a hundred pairs), asks WordPress,
 with all its plugins, for the free times and for the price of a booking, and compares them with the API's. It needs [the companion](COMPANION.md) but no knowledge of
@@ -186,7 +182,7 @@ WordPress is not asked about code that only listens to the steps of the site's f
 
 With [the companion](COMPANION.md), all other plugins, the theme and code snippets are judged by the hooks of LatePoint that they use. The
 companion collects these in a visitor's request, when plugins change and once a day. Those for times, prices, acceptance and records
-matter. ` + "`bookside extensions --listeners`" + ` prints them. Hooks that LatePoint no longer fires do not count.
+matter. Hooks that LatePoint no longer fires do not count.
 
 Without it, plugins whose folders begin with ` + "`latepoint-`" + ` are listed as unknown: they may affect times, prices and bookings. [Once it is
 gone](COMPANION.md), WordPress is neither asked nor told, and what it reported last about other plugins stays listed, as not honoured.

@@ -45,11 +45,9 @@ func (p *program) commands() *cobra.Command {
 		p.migrate(),
 		p.restored())
 	add("look", "Looking at it:",
-		p.explain(),
-		p.extensions(),
+		p.verify(),
 		p.indexes(),
-		p.compare(),
-		p.export())
+		p.compare())
 	add("manage", "Who may do what:",
 		p.group("keys", "create, list, restrict, roll, revoke and import API keys",
 			p.createKey(),
@@ -58,26 +56,7 @@ func (p *program) commands() *cobra.Command {
 			p.rollKey(),
 			p.revokeKey(),
 			p.importKey()),
-		p.group("calendars", "create, list and revoke secret addresses of calendars",
-			p.createCalendar(),
-			p.listCalendars(),
-			p.revokeCalendar()),
-		p.group("webhooks", "add, list, test, log, replay, rotate, disable, enable, delete and listen to webhooks",
-			p.addWebhook(),
-			p.listWebhooks(),
-			p.testWebhook(),
-			p.logWebhook(),
-			p.replayWebhook(),
-			p.rotateWebhook(),
-			p.disableWebhook(),
-			p.enableWebhook(),
-			p.deleteWebhook(),
-			p.receiveWebhooks()),
-		p.group("companion", "install, remove, compare and pack the companion in WordPress",
-			p.installCompanion(),
-			p.removeCompanion(),
-			p.companionStatus(),
-			p.zipCompanion()),
+		p.companion(),
 		p.adminToken())
 	add("other", "Other commands:",
 		p.completion(),
@@ -94,7 +73,6 @@ var synonyms = [][]string{
 	{"list", "ls", "show", "get"},
 	{"restrict", "edit", "update", "change", "set", "modify"},
 	{"roll", "rotate", "renew", "replace"},
-	{"log", "logs", "deliveries"},
 }
 
 // groupOperand is the operand of groups.

@@ -20,8 +20,8 @@ func (p *program) restored() *cobra.Command {
 
   - Cursors of GET /changes expire, because their numbers will be reused.
   - Mails that waited in the backup are held, because they may have been sent since.
-  - Webhooks are disabled for the same reason. Check webhooks list, then continue each with webhooks
-    enable, or with webhooks enable --skip to send only future events.
+  - Webhooks are disabled for the same reason. Enable each on the console or by the API, there with
+    skip to send only future events.
   - Events that wait for extensions of the site are dropped, because they may have been sent since.
   - Holds of slots are dropped, and console sessions end.
 
@@ -71,10 +71,10 @@ func restoredText(r upkeep.Restored) string {
 		fmt.Fprintf(&text, "%d mails are held: bookside restored --mails send, or --mails drop.\n", r.Mails)
 	}
 	if r.Events > 0 {
-		fmt.Fprintf(&text, "%d events for extensions of the site are dropped: bookside extensions names those.\n", r.Events)
+		fmt.Fprintf(&text, "%d events for extensions of the site are dropped: bookside check names those.\n", r.Events)
 	}
 	for _, id := range r.Webhooks {
-		fmt.Fprintf(&text, "Webhook %d is disabled: bookside webhooks enable %[1]d, or with --skip.\n", id)
+		fmt.Fprintf(&text, "Webhook %d is disabled: enable it on the console, or by the API.\n", id)
 	}
 	text.WriteString("Keys that were revoked after the backup are valid again: bookside keys list.\n")
 	return text.String()

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,7 +27,6 @@ import (
 // program as bookside, and these commands in addition to testscript's:
 //
 //	blocks FILE TEXT…    run the blocks of a document that contain the texts, in one shell
-//	await FILE REGEXP    wait until a file has a match
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t) // the program is a separate process
@@ -40,7 +38,6 @@ func TestScripts(t *testing.T) {
 		Setup: setUpMachine,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"blocks": runBlocks,
-			"await":  awaitText,
 		},
 	})
 }
@@ -86,13 +83,13 @@ func setUpMachine(env *testscript.Env) error {
 			return err
 		}
 	}
-	api, receiver := freeAddress(t), freeAddress(t)
+	api := freeAddress(t)
 	repository, err := filepath.Abs("../..")
 	if err != nil {
 		return err
 	}
 	env.Values["document"] = strings.NewReplacer(
-		"127.0.0.1:8080", api, "127.0.0.1:9000", receiver, "webhooks listen ", "webhooks listen --listen "+receiver+" ",
+		"127.0.0.1:8080", api,
 		"/var/www/html", filepath.Join(env.WorkDir, "site"), " /etc/", " "+env.WorkDir+"/etc/", " /usr/", " "+env.WorkDir+"/usr/",
 		" docker/", " "+repository+"/docker/", " -g bookside docker/", " "+repository+"/docker/", "mariadb wordpress ", "mariadb "+account.DBName+" ",
 		"wait=30", "wait=1",
@@ -154,17 +151,6 @@ func runBlocks(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-func awaitText(ts *testscript.TestScript, _ bool, args []string) {
-	wanted := regexp.MustCompile(args[1])
-	for range 600 {
-		if wanted.MatchString(ts.ReadFile(args[0])) {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	ts.Fatalf("no %s in: %s", args[1], ts.ReadFile(args[0]))
-}
-
 // shellBlock is a block of commands in a document, with its indent and text.
 var shellBlock = regexp.MustCompile("(?ms)^( *)```sh\n(.*?)^ *```")
 
@@ -221,9 +207,9 @@ var notRun = map[string]string{
 	"npx":                     "the network",
 	"pipx":                    "as above",
 	"go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@latest": "the network; .ci/clients/run generates with a fixed version",
-	"curl -sN":                   "it ends with Ctrl-C",
-	"bookside extensions verify": "the companion in a WordPress; TestCompanionDecidesTimes runs it",
-	"./bookside compare":         "the PHP extension; TestCompareCommand runs it with a server in its place",
+	"curl -sN":           "it ends with Ctrl-C",
+	"bookside verify":    "the companion in a WordPress; TestCompanionDecidesTimes runs it",
+	"./bookside compare": "the PHP extension; TestCompareCommand runs it with a server in its place",
 	"./bookside check --grants --wp-config /var/www/html/wp-config.php | grep": "it changes an account of the server; TestCommandsNameWhatTheyLack executes the statements",
 	"curl -X POST localhost:8081/reset":                                        "a demo that serves; its TestReset asks for it",
 	`curl -d '{"advance": "2h30m"}' localhost:8081/clock`:                      "as above; its TestClock asks for it",

@@ -52,7 +52,7 @@ func (p *program) printConfig(c settings.Config) error {
 
 // serveSite serves until ctx ends.
 func (p *program) serveSite(ctx context.Context, c settings.Config) error {
-	brings, err := companionToInstall()
+	brings, err := companionPlugin()
 	if err != nil {
 		return err
 	}

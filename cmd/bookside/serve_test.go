@@ -155,7 +155,7 @@ func wantProbe(t *testing.T, admin string, want monitor.Readiness) {
 	if err := json.Unmarshal([]byte(body), &got); err != nil {
 		t.Fatalf("/readyz: %v: %s", err, body)
 	}
-	brings, err := companionToInstall()
+	brings, err := companionPlugin()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -846,7 +846,7 @@ func TestSetupIsRefused(t *testing.T) {
 		code    int
 		want    []string
 	}{
-		{"no root", func(m *machine) { m.host.Privileged = false }, nil, exit.Failure, []string{"setup needs root", "On shared hosting without root", "bookside companion zip"}},
+		{"no root", func(m *machine) { m.host.Privileged = false }, nil, exit.Failure, []string{"setup needs root", "On shared hosting without root", "bookside companion"}},
 		{"no site", func(m *machine) { m.fails = "nothing" }, []string{"--wordpress", "/srv/none"}, exit.Failure, []string{"there is no WordPress in /srv/none"}},
 		{"several sites", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": ""})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bookside/bookside/cmd/internal/settings"
-	"github.com/bookside/bookside/fixtures"
 )
 
 // terminal returns a terminal, and a function that closes it and returns what was written to it.
@@ -102,36 +100,5 @@ func TestCheckOnATerminal(t *testing.T) {
 	const clock = `\d+h\d+m\d+s` // the difference between the test's clock and the database's
 	if diff := cmp.Diff(without(clock, plain), without(clock, without(`\x1b\[\d*m`, colored))); diff != "" {
 		t.Errorf("the colors change the text:\n%s", diff)
-	}
-}
-
-// TestExportShowsProgress: a terminal shows an export's progress, unless the records go to the same
-// terminal, and nothing of it stays there.
-func TestExportShowsProgress(t *testing.T) {
-	t.Parallel()
-	env := settingsFor(fixtures.Shared(t, fixtures.SiteA()))
-	export := func(toTerminal bool, args ...string) string {
-		t.Helper()
-		tty, read := terminal(t)
-		p := program{env: env, stdin: strings.NewReader(""), stdout: io.Discard, stderr: tty, now: fixedClock}
-		if toTerminal {
-			p.stdout = tty
-		}
-		if err := p.run(t.Context(), append([]string{"export", "bookings", "--filter", "sort=id"}, args...)); err != nil {
-			t.Fatal(err)
-		}
-		return read()
-	}
-	const want = `^\r500 of 2000 bookings\r1000 of 2000 bookings\r1500 of 2000 bookings(\r2000 of 2000 bookings)+\r +\r$`
-	for name, got := range map[string]string{
-		"to a file":          export(false, "--output", filepath.Join(t.TempDir(), "bookings.csv")),
-		"to another program": export(false),
-	} {
-		if !regexp.MustCompile(want).MatchString(got) {
-			t.Errorf("%s: %q does not match %s", name, got, want)
-		}
-	}
-	if got := export(true); !strings.HasPrefix(got, "id,booking_code,") || strings.Contains(got, " of 2000 bookings") {
-		t.Errorf("to the same terminal: %.300q", got)
 	}
 }

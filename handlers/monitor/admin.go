@@ -269,7 +269,7 @@ func extensionsProblem(active []extensions.Active, unanswered bool, late []event
 	case len(ignored) == 0:
 		return ""
 	}
-	return "not all is honoured that these do: " + extensions.Titles(ignored) + "; see bookside extensions"
+	return "not all is honoured that these do: " + extensions.Titles(ignored) + "; see bookside check"
 }
 
 const notInTime = "does not answer in time"

@@ -35,31 +35,3 @@ func TestLocate(t *testing.T) {
 		t.Errorf("no path: %q", got)
 	}
 }
-
-func TestContentDir(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		src, want string
-		fails     bool
-	}{
-		"set":           {"<?php\ndefine('WP_CONTENT_DIR', '/srv/app');\n", "/srv/app", false},
-		"not set":       {"<?php\ndefine('DB_NAME', getenv('DB'));\n", "", false},
-		"computed":      {"<?php\ndefine('WP_CONTENT_DIR', __DIR__ . '/app');\n", "", true},
-		"contradictory": {"<?php\nif (A) { define('WP_CONTENT_DIR', '/a'); }\ndefine('WP_CONTENT_DIR', '/b');\n", "", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			directory := t.TempDir()
-			if err := os.WriteFile(filepath.Join(directory, "wp-config.php"), []byte(c.src), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ContentDir(directory)
-			if failed := err != nil; failed != c.fails || !failed && got != c.want {
-				t.Errorf("%q, %v", got, err)
-			}
-		})
-	}
-	if got, err := ContentDir(t.TempDir()); got != "" || err != nil {
-		t.Errorf("no wp-config.php: %q, %v", got, err)
-	}
-}

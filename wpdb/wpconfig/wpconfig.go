@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,21 +80,6 @@ func Locate(path string) string {
 		return above
 	}
 	return within
-}
-
-// ContentDir returns the WP_CONTENT_DIR of the WordPress in a directory, or "" if its wp-config.php does
-// not set it or does not exist. A value that cannot be read is an *Error.
-func ContentDir(wordpress string) (string, error) {
-	src, err := os.ReadFile(Locate(wordpress))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the site's configuration: %w", err)
-	}
-	found, err := findSettings(string(src))
-	r := reader{found: found, err: err}
-	return r.setting("WP_CONTENT_DIR").value, r.err
 }
 
 // maxSize is far more than the constants of many plugins need.

@@ -83,7 +83,7 @@ Run it as "sudo bookside setup"; "bookside setup --dry-run" shows what it would 
 
 On shared hosting without root Bookside cannot run beside the site. Run it on a machine of yours that
 may reach the site's database (ask the host for remote access to it), see "bookside help check", and
-let WordPress forward the calls: "bookside companion zip bookside.zip" writes a plugin to upload in
+let WordPress forward the calls: "bookside companion bookside.zip" writes a plugin to upload in
 wp-admin, which has a setting for the address of your machine.`
 
 // errRunning is the error of a concurrent run.
@@ -175,7 +175,7 @@ func (s *Setup) install(ctx context.Context) error {
 	}
 	s.say("\nTry it:\n\n  curl -H 'X-API-Key: %s' '%s/services'\n\nThe documentation, where requests can be tried: %[2]s/docs\n"+
 		"More keys: sudo bookside keys create --name NAME --permissions read,write_bookings\n"+
-		"With the companion in WordPress, compare the site's own answers with the API's: sudo bookside extensions verify\n", r.secret, r.api())
+		"With the companion in WordPress, compare the site's own answers with the API's: sudo bookside verify\n", r.secret, r.api())
 	return nil
 }
 

@@ -34,7 +34,7 @@ var Codes = []struct {
 	{NoTables, "no LatePoint tables with this prefix are visible"},
 	{PortTaken, "the port is in use"},
 	{Conflicts, "check --conflicts found overlapping bookings"},
-	{Different, "compare or extensions verify found differences"},
+	{Different, "compare or verify found differences"},
 	{Incomplete, "compare found no difference, but did not compare everything: it was interrupted, a server did not answer, or the keys may not read everything"},
 }
 

@@ -313,7 +313,7 @@ var All = []Setting{
 		must(emptyOr(func(key string) bool { return len(key) >= webhooks.MinSecretKey }), fmt.Sprintf("write at least %d characters, such as the output of openssl rand -base64 32", webhooks.MinSecretKey))).
 		noted("none: secrets are stored readable").secret(maskAll),
 	newSetting("webhooks.allow_private", func(c *Config) *bool { return &c.Webhooks.AllowPrivate }, false,
-		"let webhooks added through the API or the console use private addresses; bookside webhooks add has the flag --allow-private for that"),
+		"let webhooks use private addresses, such as those of your own network"),
 
 	newSetting("extensions.ask", func(c *Config) *string { return &c.Extensions.Ask }, AskAuto,
 		"what to do about an extension of the site that Bookside does not know and that decides about times, prices or acceptance, if the companion is installed: auto asks WordPress before a response; never leaves it not honoured",

@@ -21,14 +21,13 @@ import (
 // verifiedDays is the default number of days to compare.
 const verifiedDays = 20
 
-func (p *program) verifyExtensions() *cobra.Command {
+func (p *program) verify() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify",
 		Short: "compare free times and prices of the site itself with those of the API",
 		Long: `Takes random days in the next two months, and each service with each of its agents (a random selection
-if there are more than a hundred pairs), asks WordPress, with all plugins of the site, for the free times
-and for the price of a booking, and compares them with the API's. It needs no knowledge of any
-plugin, and writes no booking.
+if there are more than a hundred pairs), asks WordPress, with all its plugins, for the free times and
+for the price of a booking, and compares them with the API's. It writes no booking.
 
 It needs the companion. It prints each difference with service, agent and day, and the extensions that
 may be the reason. With the seed that it prints, another run takes the same days.`,
@@ -44,12 +43,12 @@ may be the reason. With the seed that it prints, another run takes the same days
 		if *seed == 0 {
 			*seed = rand.Uint64N(1_000_000) + 1
 		}
-		return p.verify(command.Context(), *days, *seed)
+		return p.verifySite(command.Context(), *days, *seed)
 	}
 	return command
 }
 
-func (p *program) verify(ctx context.Context, days int, seed uint64) (err error) {
+func (p *program) verifySite(ctx context.Context, days int, seed uint64) (err error) {
 	c, t, db, err := p.open(ctx)
 	if err != nil {
 		return err
@@ -100,7 +99,7 @@ func writeDifferences(ctx context.Context, b *strings.Builder, site *session.Ses
 		}
 	}
 	if len(deciding) > 0 {
-		b.WriteString("What may be the reason: " + extensions.Titles(deciding) + "; see bookside extensions\n")
+		b.WriteString("What may be the reason: " + extensions.Titles(deciding) + "; see bookside check\n")
 	}
 	return nil
 }
