@@ -29,7 +29,6 @@ type exportWriter interface {
 var (
 	csvFormat      = &exportFormat{"text/csv", "csv", "the same records are rows of a table", beginTable}
 	calendarFormat = &exportFormat{"text/calendar", "ics", "the same bookings are events of a calendar", beginCalendar}
-	linesFormat    = &exportFormat{"application/x-ndjson", "jsonl", "the same records are lines", beginLines}
 )
 
 var (
@@ -64,19 +63,6 @@ func (f recordWriter) end() error { return f.close() }
 func beginTable(r *request, to *bytes.Buffer) exportWriter {
 	rows := table.NewCSV(to, compat.Columns(r.route.operation.answers[0].body))
 	return recordWriter{rows.Add, rows.Close}
-}
-
-func beginLines(_ *request, to *bytes.Buffer) exportWriter {
-	return recordWriter{
-		add: func(records []json.RawMessage) error {
-			for _, record := range records {
-				to.Write(record)
-				to.WriteByte('\n')
-			}
-			return nil
-		},
-		close: func() error { return nil },
-	}
 }
 
 // bookingEvents writes bookings as a calendar. It shows less than JSON does, and no personal data that keys

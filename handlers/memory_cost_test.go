@@ -291,7 +291,6 @@ func TestMemoryOfExports(t *testing.T) {
 		"customers as CSV":       server("/customers", "text/csv"),
 		"bookings as CSV":        server("/bookings", "text/csv"),
 		"bookings as a calendar": server("/bookings", "text/calendar"),
-		"bookings as JSON lines": server("/bookings", "application/x-ndjson"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, few := measure(t, short)
