@@ -271,10 +271,10 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 	unprocessable("custom_fields.cf_reason", "custom_fields.cf_terms").check(t, "of a hold", s.write(http.MethodPost, "/bookings", `{"hold_id":`+hold+`,"customer_id":9}`))
 	s.write(http.MethodPost, "/bookings", `{"hold_id":`+hold+`,"customer_id":9,"custom_fields":{`+filled+`}}`).want(http.StatusCreated)
 
-	const slot = `'service_id':4,'agent_id':5,'location_id':1,'date':'2027-02-19','start_time':'10:00','customer_id':9`
+	const slot = `'service_id':4,'agent_id':5,'location_id':1,'start_date':'2027-02-19','start_time':'10:00','customer_id':9`
 	agent := s.agent(t, s.key)
 	refused := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`}`).refused("validation_failed")
-	if got := refused.at("error", "arguments", "custom_fields.cf_terms"); got != "This site requires it: Terms" {
+	if got := refused.at("error", "details", "custom_fields.cf_terms"); got != "This site requires it: Terms" {
 		t.Errorf("the tool says %v", got)
 	}
 	booked := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`,'custom_fields':{'cf_reason':'Knee','cf_terms':true,'cf_many':['Milk','Nuts']}}`).done()

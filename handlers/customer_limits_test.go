@@ -52,7 +52,7 @@ func TestWarningsAboutFutureBookings(t *testing.T) {
 	if a := s.write(http.MethodPost, "/bookings/bulk", "["+strings.Join(all, ",")+"]"); len(all) < 12 || len(a.header.Values("Warning")) != 10 {
 		t.Errorf("%d customers: %d warnings, %s", len(all), len(a.header.Values("Warning")), a.body)
 	}
-	if told := s.agent(t, s.key).call("book", `{'idempotency_key':'limits-1','dry_run':true,'service_id':4,'agent_id':5,'location_id':1,'date':'2027-02-19','start_time':'10:00','customer_id':9}`).done(); fmt.Sprint(told.at("warnings")) != "[Customer 9 has as many future bookings as the site's form lets a customer have]" {
+	if told := s.agent(t, s.key).call("book", `{'idempotency_key':'limits-1','dry_run':true,'service_id':4,'agent_id':5,'location_id':1,'start_date':'2027-02-19','start_time':'10:00','customer_id':9}`).done(); fmt.Sprint(told.at("warnings")) != "[Customer 9 has as many future bookings as the site's form lets a customer have]" {
 		t.Errorf("a tool: %s", told.body)
 	}
 

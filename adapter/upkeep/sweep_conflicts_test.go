@@ -30,7 +30,7 @@ func TestSweepConflictsAreRetried(t *testing.T) {
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
 	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
 	mock.ExpectQuery("SELECT id FROM .*events").WillReturnRows(ids())
-	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "figures", "figures", "requests"} {
+	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "requests"} {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}
 	if _, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context()); err != nil {
@@ -54,7 +54,7 @@ func TestSweepGoesOn(t *testing.T) {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}
 	mock.ExpectQuery("SELECT id FROM .*holds").WillReturnError(&mysql.MySQLError{Number: 1146})
-	for _, table := range []string{"figures", "figures", "requests"} {
+	for _, table := range []string{"requests"} {
 		mock.ExpectQuery("SELECT id FROM .*" + table).WillReturnRows(ids())
 	}
 	deleted, err := NewSweeper(db, time.Now, slog.New(slog.DiscardHandler)).Sweep(t.Context())

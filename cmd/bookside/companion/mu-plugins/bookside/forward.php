@@ -185,7 +185,7 @@ class BooksideForward
         if ($told['cors']) {
             $lines[] = 'Vary: Origin';
         }
-        array_push($lines, 'Vary: Accept', 'Vary: X-Ids');
+        array_push($lines, 'Vary: Accept');
         self::answer(401, $lines, $operation === 'list'
             ? ['code' => 'rest_forbidden', 'message' => 'Unauthorized', 'data' => ['status' => 401]]
             : ['status' => 'error', 'error' => ['code' => 'unauthorized', 'message' => 'Invalid or missing API key']]);
