@@ -278,18 +278,18 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 		t.Errorf("the tool says %v", got)
 	}
 	booked := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`,'custom_fields':{'cf_reason':'Knee','cf_terms':true,'cf_many':['Milk','Nuts']}}`).done()
-	meta, _ := s.fieldsOf(t, fmt.Sprint(booked.at("booking", "id")))
+	meta, _ := s.fieldsOf(t, fmt.Sprint(booked.at("book", "data", "id")))
 	if diff := cmp.Diff([]string{"cf_reason=Knee", "cf_terms=on", `cf_many=["Milk","Nuts"]`}, meta); diff != "" {
 		t.Errorf("of the tool (-want +got):\n%s", diff)
 	}
 	s.database.Execute(t, "DELETE FROM wp_latepoint_booking_meta WHERE meta_key = 'cf_terms'")
-	move := `{'idempotency_key':'fields-2','booking_id':` + fmt.Sprint(booked.at("booking", "id")) + `,'date':'2027-02-19','start_time':'13:00'`
+	move := `{'idempotency_key':'fields-2','booking_id':` + fmt.Sprint(booked.at("book", "data", "id")) + `,'date':'2027-02-19','start_time':'13:00'`
 	agent.call("reschedule", move+`}`).refused("validation_failed")
 	agent.call("reschedule", move+`,'custom_fields':{'cf_terms':'on'}}`).done()
 
 	asMasked := http.Header{"X-Api-Key": {s.maskedKey()}, "Content-Type": {"application/json"}}
 	wantCode(t, s.send(http.MethodPost, "/v1/bookings", asMasked, friday("custom_fields", `{`+filled+`}`)), http.StatusForbidden, "personal_data_masked")
-	path := "/bookings/" + fmt.Sprint(booked.at("booking", "id"))
+	path := "/bookings/" + fmt.Sprint(booked.at("book", "data", "id"))
 	if got := s.send(http.MethodGet, "/v1"+path, asMasked, "").want(http.StatusOK).at("data", "meta", "cf_reason"); got != "***" {
 		t.Errorf("masked: %v", got)
 	}
