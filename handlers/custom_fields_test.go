@@ -283,7 +283,7 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 		t.Errorf("of the tool (-want +got):\n%s", diff)
 	}
 	s.database.Execute(t, "DELETE FROM wp_latepoint_booking_meta WHERE meta_key = 'cf_terms'")
-	move := `{'idempotency_key':'fields-2','booking_id':` + fmt.Sprint(booked.at("book", "data", "id")) + `,'date':'2027-02-19','start_time':'13:00'`
+	move := `{'idempotency_key':'fields-2','id':` + fmt.Sprint(booked.at("book", "data", "id")) + `,'start_date':'2027-02-19','start_time':'13:00'`
 	agent.call("reschedule", move+`}`).refused("validation_failed")
 	agent.call("reschedule", move+`,'custom_fields':{'cf_terms':'on'}}`).done()
 
