@@ -20,7 +20,7 @@ func (r *route) describe() openapi.Operation {
 		ID: r.operation.id, Tag: r.tag, Method: r.method, Path: placeholders.ReplaceAllString(r.path, "{$1}"),
 		Summary: r.operation.summary, Description: r.operation.description, AboutFormats: formatText(r), AboutPermission: " " + permissionText(r), Noun: r.noun(),
 		Tagged: r.tagged(), Conditional: readOf(r) != nil, Idempotent: !r.operation.noIdempotency, CalendarSecret: r.operation.calendar != "",
-		Failures: r.failures(), Headers: r.answerHeaders,
+		Failures: r.failures(), Headers: r.answerHeaders, Exported: r.operation.formats != nil,
 	}
 	for _, p := range r.operation.path {
 		o.PathParameters = append(o.PathParameters, openapi.PathParameter{Name: p.name, Resource: p.resource})
@@ -30,9 +30,6 @@ func (r *route) describe() openapi.Operation {
 	}
 	if r.operation.body != nil {
 		o.Body, o.StrictBody = r.operation.body.Describe(), r.operation.strictBody
-	}
-	for _, f := range r.operation.formats {
-		o.Formats = append(o.Formats, f.media)
 	}
 	for _, a := range r.operation.answers {
 		answer := openapi.Answer{Status: a.status, Body: a.body}

@@ -15,7 +15,7 @@ import (
 )
 
 // envelopes matches the names of responses.
-var envelopes = regexp.MustCompile(`Result\d*$|^WebhookEvent$`)
+var envelopes = regexp.MustCompile(`Result\d*$`)
 
 // documentNames are the names of fields in the document. Schemas named …Body… are sent by clients.
 type documentNames struct {

@@ -47,7 +47,7 @@ type Operation struct {
 	Answers              []Answer
 	Failures             []int                     // statuses
 	Headers              func(status int) []string // of its responses, from API.Headers
-	Formats              []string                  // media types of a list besides JSON
+	Exported             bool                      // a list that can be sent in other formats, which only the description mentions
 	Tagged               bool                      // a read whose responses have an ETag
 	Conditional          bool                      // a write that accepts If-Match
 	Idempotent           bool                      // a write that accepts Idempotency-Key

@@ -39,7 +39,7 @@ func (d *describer) parameters(o *Operation) []members {
 	}
 	for _, p := range o.Query {
 		p.Schema.Concerning(o.Noun)
-		if p.Name == "per_page" && o.Formats != nil {
+		if p.Name == "per_page" && o.Exported {
 			p.Schema.Description += fmt.Sprintf(", at most %s in JSON", *p.Schema.Maximum)
 			p.Schema.Maximum = new(json.Number(strconv.Itoa(compat.MaxExported)))
 		}
@@ -194,11 +194,6 @@ func (d *describer) response(o *Operation, status int) members {
 		forms = append(forms, d.schemas.Error())
 	}
 	content := members{{media, members{{"schema", d.named(o, status, forms)}}}}
-	if status == http.StatusOK {
-		for _, media := range o.Formats {
-			content = append(content, member{media, members{{"schema", &compat.Schema{Type: "string"}}}})
-		}
-	}
 	return members{{"description", http.StatusText(status)}, {"headers", d.headersOf(o, status)}, {"content", content}}
 }
 

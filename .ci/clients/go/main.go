@@ -49,8 +49,8 @@ func run(ctx context.Context, base, key string) error {
 	for day.Weekday() != time.Thursday {
 		day = day.AddDate(0, 0, 1)
 	}
-	date := types.Date{Time: day}
-	times, err := client.GetAvailabilityWithResponse(ctx, &GetAvailabilityParams{ServiceId: service, AgentId: "any", Date: date, With: &[]GetAvailabilityParamsWith{"agents"}})
+	date, anybody := types.Date{Time: day}, IDOrAny("any")
+	times, err := client.GetAvailabilityWithResponse(ctx, &GetAvailabilityParams{ServiceId: &service, AgentId: &anybody, Date: date, With: &[]GetAvailabilityParamsWith{"agents"}})
 	if err != nil {
 		return err
 	}
@@ -65,11 +65,11 @@ func run(ctx context.Context, base, key string) error {
 	if len(free.Slots) == 0 || free.Slots[0].Agents == nil {
 		return fmt.Errorf("free times: %s", times.Body)
 	}
-	start, agent := free.Slots[0].StartTime, (*free.Slots[0].Agents)[0]
+	start, agent := free.Slots[0].StartTime, IDOrAny((*free.Slots[0].Agents)[0])
 
 	book := func(email string) (*CreateBookingResponse, error) {
 		customer := CreateBookingBodyCustomer{FirstName: "Ada", LastName: "Byron", Email: email}
-		return client.CreateBookingWithResponse(ctx, nil, CreateBookingBody{ServiceId: service, AgentId: agent, StartDate: date, StartTime: start, Customer: &customer})
+		return client.CreateBookingWithResponse(ctx, nil, CreateBookingBody{ServiceId: &service, AgentId: &agent, StartDate: &date, StartTime: &start, Customer: &customer})
 	}
 	created, err := book("go@example.com")
 	if err != nil {
@@ -134,6 +134,6 @@ func run(ctx context.Context, base, key string) error {
 	if !slices.Equal(kinds, []ChangeKind{"created", "updated"}) {
 		return fmt.Errorf("changes of the booking: %s", kinds)
 	}
-	fmt.Printf("go: booked %s with agent %s, met %s, cancelled booking %s, followed %s\n", start, agent, refusal.Code, booking.Id, kinds)
+	fmt.Printf("go: booked %s with agent %v, met %s, cancelled booking %s, followed %s\n", start, agent, refusal.Code, booking.Id, kinds)
 	return nil
 }
