@@ -259,7 +259,7 @@ func TestFormulasAreText(t *testing.T) {
 		}
 		want = append(want, strings.ReplaceAll(c.cell, "\r\n", "\n"))
 	}
-	want[5] = "''=1" // encoding/csv drops a lone carriage return, and other readers may do so too
+	want[5] = "''=1"     // encoding/csv drops a lone carriage return, and other readers may do so too
 	slices.Reverse(want) // exports are in the order of ids
 	database.Execute(t, `UPDATE wp_latepoint_customers SET created_at = '2026-01-01' WHERE last_name = 'zzqq'`)
 	got := s.export("/customers?last_name=zzqq&per_page=50", "text/csv").want(http.StatusOK).column("first_name")

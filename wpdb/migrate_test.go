@@ -159,8 +159,7 @@ func TestMigrateOwnTables(t *testing.T) {
 	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	arrange(t, database.SQL, "ALTER TABLE wp_bookside_outbox DROP COLUMN calendar, DROP COLUMN calendar_name, DROP KEY due",
-		"ALTER TABLE wp_bookside_figures DROP KEY minute")
+	arrange(t, database.SQL, "ALTER TABLE wp_bookside_outbox DROP COLUMN calendar, DROP COLUMN calendar_name, DROP KEY due")
 	all := make(chan []string, 4)
 	for range cap(all) {
 		db := wpdbtest.OpenConfig(t, configOf(database))
@@ -178,7 +177,6 @@ func TestMigrateOwnTables(t *testing.T) {
 	}
 	slices.Sort(done)
 	want := []string{
-		"ALTER TABLE `wp_bookside_figures` ADD UNIQUE KEY minute (minute, server)",
 		"ALTER TABLE `wp_bookside_outbox` ADD COLUMN calendar MEDIUMTEXT NULL",
 		"ALTER TABLE `wp_bookside_outbox` ADD COLUMN calendar_name VARCHAR(190) NOT NULL DEFAULT ''",
 		"ALTER TABLE `wp_bookside_outbox` ADD KEY due (status, due_at)",

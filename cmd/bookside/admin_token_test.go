@@ -85,8 +85,13 @@ func TestAdminTokenWithoutConsole(t *testing.T) {
 	if status, body := get(t, "http://"+s.admin()+"/console/login", ""); status != http.StatusNotFound || body != "" {
 		t.Errorf("status %d: %s", status, body)
 	}
-	if status, _ := get(t, "http://"+s.admin()+"/wordpress/keys", ""); status != http.StatusForbidden {
-		t.Errorf("WordPress without a signature: status %d", status)
+	unsigned, err := http.Post("http://"+s.admin()+"/wordpress/report", "application/json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unsigned.Body.Close()
+	if unsigned.StatusCode != http.StatusForbidden {
+		t.Errorf("WordPress without a signature: status %d", unsigned.StatusCode)
 	}
 	run(t, env, "", "admin-token").want(t, exit.Failure, "admin.keys_page (BOOKSIDE_ADMIN__KEYS_PAGE) is false")
 	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exit.Failure, "admin.listen is empty")

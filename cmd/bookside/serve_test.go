@@ -365,7 +365,7 @@ func TestReadOnlyUser(t *testing.T) {
 	db := small(t)
 	env := reader(t, db)
 	s := serve(t, env)
-	wantTexts(t, s.stderr.String(), "may not create the tables of Bookside", "wp_bookside_api_keys, wp_bookside_change_inbox")
+	wantTexts(t, s.stderr.String(), "may not create the tables of Bookside", "wp_bookside_api_keys, wp_bookside_booking_customers, wp_bookside_change_inbox")
 	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exit.Refused, "may not create the table wp_bookside_api_keys")
 	if status, _ := get(t, s.url+"/v1/status", "lp_no_such_key_at_all"); status != http.StatusServiceUnavailable {
 		t.Errorf("before there is a table of keys: status %d", status)

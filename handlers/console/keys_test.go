@@ -57,7 +57,7 @@ func TestLifeOfAKey(t *testing.T) {
 	v.fill("/console/keys/2", url.Values{
 		"networks": {""}, "expires": {""}, "per_hour": {""}, "per_minute": {"5"}, "agents": {"-", ""}, "services": {"-", "4"}, "mask_personal": nil,
 	}).leadsTo("/console/keys?done=changed&id=2")
-	k.get("/v1/customers", header).want(http.StatusOK)
+	k.get("/v1/bookings", header).want(http.StatusOK)
 	five := int64(5)
 	stored, _, err := k.keys.Find(t.Context(), 2)
 	stored.Start, stored.LastFour = "", ""
@@ -90,7 +90,7 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 
 	v.open("/console/keys/2/revoke").says(http.StatusOK, "Kasse 2", "cannot be undone")
-	k.get("/v1/customers", header).want(http.StatusOK)
+	k.get("/v1/bookings", header).want(http.StatusOK)
 	v.fill("/console/keys/2/revoke", nil).leadsTo("/console/keys?done=revoked&id=2")
 	v.open("/console/keys?done=revoked&id=2").says(http.StatusOK, "Key 2 was revoked.", "Revoked and expired (1)")
 	k.get("/v1/customers", header).want(http.StatusUnauthorized)
