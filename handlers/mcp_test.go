@@ -252,17 +252,16 @@ func (s *server) keepJournal(t testing.TB) {
 }
 
 // followed requests the changes of bookings after a cursor until one of them is wanted.
-func (a agentClient) followed(cursor string, wanted func(change map[string]any) bool) outcome {
+func (a agentClient) followed(cursor string, wanted func(change map[string]any) bool) {
 	a.t.Helper()
 	for range 1000 {
 		got := a.call("changes", `{'cursor':'`+cursor+`','resources':'bookings'}`).done()
 		if slices.ContainsFunc(got.at("changes", "data").([]any), func(c any) bool { return wanted(c.(map[string]any)) }) {
-			return got
+			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	a.t.Fatal("the change did not appear")
-	return outcome{}
 }
 
 // TestToolsSayWhatTheyDo: every tool has a schema of its arguments, and the hints are right.

@@ -11,12 +11,6 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// openAsAdmin opens a sample site with all privileges.
-func openAsAdmin(t *testing.T, database *fixtures.Database) *wpdb.DB {
-	t.Helper()
-	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.AdminDSN, Prefix: database.Prefix, MaxOpen: 2})
-}
-
 // TestCreateIndex: an index is created by its statement, found by its columns, and dropped.
 func TestCreateIndex(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,11 @@ func TestAdminTokenWithoutConsole(t *testing.T) {
 	if status, body := get(t, "http://"+s.admin()+"/console/login", ""); status != http.StatusNotFound || body != "" {
 		t.Errorf("status %d: %s", status, body)
 	}
-	unsigned, err := http.Post("http://"+s.admin()+"/wordpress/report", "application/json", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.admin()+"/wordpress/report", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unsigned, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

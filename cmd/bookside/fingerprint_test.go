@@ -10,7 +10,6 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
-	"github.com/go-sql-driver/mysql"
 )
 
 // TestServerOfAnotherSite: check distinguishes a server that serves the site from one
@@ -85,19 +84,6 @@ func (s *testServer) awaitFingerprint() {
 			s.t.Fatal("the server tells no fingerprint")
 		}
 	}
-}
-
-// wordPressConfig returns a wp-config.php that names a database.
-func wordPressConfig(account *mysql.Config, db *fixtures.Database) string {
-	host := account.Addr
-	if account.Net == "unix" {
-		host = "localhost:" + account.Addr
-	}
-	text := "<?php\n"
-	for name, value := range map[string]string{"DB_NAME": account.DBName, "DB_USER": account.User, "DB_PASSWORD": account.Passwd, "DB_HOST": host} {
-		text += "define('" + name + "', '" + value + "');\n"
-	}
-	return text + "$table_prefix = '" + db.Prefix + "';\n"
 }
 
 // oneSpaced returns a text with single spaces.

@@ -61,7 +61,8 @@ is made up or left out: names, contacts, texts, codes, keys and passwords.`, cob
 	command.MarkFlagsMutuallyExclusive("anonymise", "now")
 	command.RunE = func(command *cobra.Command, args []string) error {
 		s.files = args
-		dumped, err := site{}, error(nil)
+		var dumped site
+		var err error
 		switch {
 		case real == "":
 			dumped, err = s.read(command.Context(), now)

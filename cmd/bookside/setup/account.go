@@ -50,6 +50,7 @@ func (s *Setup) newAccount(ctx context.Context, i *installation) (a *account, re
 	tables := strings.Fields(output)
 	_, host, ok := wpdb.SplitAccount(current)
 	if err != nil || !ok || !slices.Contains(tables, i.prefix+string(wpdb.Bookings)) {
+		//nolint:nilerr // the reason that is returned says it
 		return nil, client[0] + " does not reach the site's database as an administrator", nil
 	}
 	user := "bookside"

@@ -85,7 +85,7 @@ func (w software) configuration(files fs.FS) map[string]string {
 		_ = fs.WalkDir(files, relative(folder), func(name string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return nil // unreadable, so that it is not found
+				return nil //nolint:nilerr // what is unreadable is not found
 			case entry.IsDir() && unused.MatchString(name):
 				return fs.SkipDir
 			case isFile(files, name):
