@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
-	"github.com/bookside/bookside/fixtures"
 )
 
 // TestServerOfAnotherSite: check distinguishes a server that serves the site from one
