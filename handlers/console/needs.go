@@ -100,7 +100,7 @@ func (found health) overlapsView() g.Node {
 	}
 	return g.Group{h.H3(page.Text("Overlapping bookings")), page.Table([]page.Text{"Day", "Whose", "Bookings"}, g.Map(found.overlaps, func(pair slots.Conflict) g.Node {
 		first := found.bookings[pair.First]
-		var head g.Node = h.Span(h.Class("name"), words.Date(first.Date))
+		head := h.Span(h.Class("name"), words.Date(first.Date))
 		if day, ok := availability.ParseDay(first.Date); ok {
 			head = page.A(dayAddress(day), h.Class("name"), words.LongDay(day))
 		}

@@ -163,7 +163,7 @@ func (l *requestList) row(e requestlog.Entry) g.Node {
 	if e.RecordID > 0 {
 		text = page.A(requestsOf("record", words.RequestRecord(e)), text)
 	}
-	var id g.Node = h.Code(h.Class("word"), g.Text(e.RequestID))
+	id := h.Code(h.Class("word"), g.Text(e.RequestID))
 	if e.Method != http.MethodGet && e.Refused == 0 && e.Status < http.StatusBadRequest {
 		id = g.Group{id, h.Br(), page.A(changesOf(e.RequestID), page.Text("what it changed"), page.ScreenReaderText(page.Phrases{page.Name(" "), page.Name(e.RequestID)}))}
 	}

@@ -147,7 +147,7 @@ var tools = []tool{
 		arguments: []argument{
 			text("cursor", "From an earlier result"),
 			text("resources", "bookings, customers, orders, payments, invoices, services, agents, locations, coupons, separated by commas; all that the key may read unless sent"),
-			argument{name: "limit", schema: perPage.schema, about: "50 unless sent"},
+			{name: "limit", schema: perPage.schema, about: "50 unless sent"},
 		},
 	},
 }
