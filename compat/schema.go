@@ -152,9 +152,6 @@ func (s *Schemas) Named() Members {
 	return members
 }
 
-// Record returns the schema under a name.
-func (s *Schemas) Record(name string) *Schema { return s.named[name] }
-
 // Record returns the name of the schema that the schema refers to; "" if it is written out.
 func (s *Schema) Record() string { return strings.TrimPrefix(s.Ref, schemasRef) }
 

@@ -38,19 +38,13 @@ func searchByIDs(ctx context.Context, s *session.Session, l lists.List, f Filter
 		queries = []sq.SelectBuilder{base.Where(f.bySearchedCustomer(s)), base.Where(f.searchesCode())}
 		l.Counts = f.countSearched(s, base)
 	}
-	l = lists.WithLength(s, l, f.Paging, false)
-	began := s.Totals.Now()
 	ids, more, err := matchingIDs(ctx, l.Op, s.DB, queries, f.Search == nil || lists.KnownToBeLong(s, l))
 	if err != nil {
 		return l, err
 	}
-	lists.RememberOrderedScan(s, l, began)
 	if more { // an ordered scan soon finds a page; another index might find all matches first
 		l.Filter = l.Filter.Options("STRAIGHT_JOIN")
 		return l, nil
-	}
-	if l.Key != "" {
-		s.Totals.RememberSize(l.Key, int64(len(ids)))
 	}
 	narrowed := lists.List{Op: l.Op, Size: new(int64(len(ids))), Filter: sq.Select().From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})}
 	if f.Sort == ByCustomerName {

@@ -53,7 +53,7 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 			q = q.Where(sq.ConcatExpr("(", bookings.Limit(1), ") IS NULL"))
 		}
 	}
-	l := lists.WithLength(s, lists.List{Op: "list customers", Filter: q}, f.Paging, false)
+	l := lists.List{Op: "list customers", Filter: q}
 	newest := lists.SortOrder{Columns: []string{"c.created_at", "c.id"}, Descending: true}
 	found, err := lists.FindSorted(ctx, s, l, f.Paging, q.Columns(records.CustomerColumns...), newest, records.ScanCustomer)
 	if err != nil {

@@ -33,9 +33,6 @@ var tables = map[Resource]wpdb.Table{
 	Services: wpdb.Services, Agents: wpdb.Agents, Locations: wpdb.Locations, Coupons: wpdb.Coupons,
 }
 
-// TableOf returns the table that holds the records of a resource.
-func TableOf(r Resource) wpdb.Table { return tables[r] }
-
 // ResourceOf returns the resource whose records a table holds; ok is false for other tables.
 func ResourceOf(table wpdb.Table) (r Resource, ok bool) {
 	for resource, t := range tables {

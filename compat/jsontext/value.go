@@ -4,7 +4,6 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 	"unicode/utf8"
 )
@@ -66,14 +65,6 @@ func (v Value) List() (elements []Value, ok bool) {
 		elements = append(elements, element)
 	}
 	return elements, true
-}
-
-// Parse returns a whole document, without surrounding blanks.
-func Parse(document []byte) (Value, error) {
-	if !json.Valid(document) {
-		return nil, errors.New("no JSON")
-	}
-	return bytes.TrimSpace(document), nil
 }
 
 // Quote returns a text as a value; HTML is not escaped.
