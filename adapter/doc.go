@@ -11,13 +11,13 @@
 //	customers orders payments        the same for these, with users, invoices and coupons
 //	catalog                          agents, services, categories, locations
 //	upkeep                           what no request waits for
-//	notify                           events: activities, jobs, mails of automations
+//	notify                           events: activities, jobs of automations
 //	slots                            rows to availability, and the slot of a booking
 //	records                          bookings, orders, customers and payments by their ids
 //	lists                            page, order, count, export
 //	session                          session, transaction, scope of a key, settings, locks, rows
 //
 // The others know no session: availability, automation, sanitize and icalendar are pure; keys, journal,
-// webhooks, outbox, idempotency and indexes have tables of their own; queue is what
-// outbox, webhooks and journal have in common.
+// webhooks, idempotency and indexes have tables of their own; queue is what
+// webhooks, events and journal have in common.
 package adapter

@@ -50,7 +50,7 @@ func TestNewPaymentNotifies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database, site, _ := newNotifyingSite(t, false, append([]string{"DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'rings twice' WHERE id IN (12, 153)"}, c.setup...)...)
+			database, site, _ := newNotifyingSite(t, append([]string{"DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'rings twice' WHERE id IN (12, 153)"}, c.setup...)...)
 			created, err := txCreate(t.Context(), site, payments.Create, c.payment)
 			if err != nil {
 				t.Fatal(err)
@@ -102,7 +102,7 @@ type paymentJob struct {
 // TestLinksOfAConstantAddress: links begin with WP_SITEURL where it is defined, as WordPress makes them.
 func TestLinksOfAConstantAddress(t *testing.T) {
 	t.Parallel()
-	database, _, _ := newNotifyingSite(t, false, "DELETE FROM wp_latepoint_processes", withJobCron, receipt("equal", "transaction__kind", "capture"))
+	database, _, _ := newNotifyingSite(t, "DELETE FROM wp_latepoint_processes", withJobCron, receipt("equal", "transaction__kind", "capture"))
 	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, SiteURL: "https://shop.example/wp/"})
 	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
 	if err != nil {
@@ -157,16 +157,4 @@ func orderCode(t *testing.T, d *fixtures.Database) (code string) {
 		t.Fatal(err)
 	}
 	return code
-}
-
-// TestOutboxSendsPaymentMails: where the site does not send, our outbox does.
-func TestOutboxSendsPaymentMails(t *testing.T) {
-	t.Parallel()
-	database, site, _ := newNotifyingSite(t, true, "DELETE FROM wp_latepoint_processes", receipt("equal", "transaction__kind", "capture"))
-	if _, err := txCreate(t.Context(), site, payments.Create, payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{Amount: euros("1")}}); err != nil {
-		t.Fatal(err)
-	}
-	if jobs, mails := len(queuedJobs(t, database)), countRows(t, database, "bookside_outbox"); jobs != 0 || mails != 1 {
-		t.Errorf("%d jobs and %d mails, want one mail", jobs, mails)
-	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/notify"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
@@ -59,7 +58,7 @@ func automation(id int, eventType, offset string) string {
 var dayBefore = automation(10, "booking_start", `{"value":"1","unit":"day","before_after":"before"}`)
 
 // newNotifyingSite returns a site with statements run on it, and a booking to create.
-func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Database, *session.Session, bookings.New) {
+func newNotifyingSite(t *testing.T, setup ...string) (*fixtures.Database, *session.Session, bookings.New) {
 	t.Helper()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	for _, statement := range setup {
@@ -68,9 +67,6 @@ func newNotifyingSite(t *testing.T, relays bool, setup ...string) (*fixtures.Dat
 	db := wpdbtest.Open(t, database, 2)
 	platform := session.NewPlatform(db, fixtures.RecordedNow)
 	platform.Events = events.NewRelay(db, fixtures.RecordedNow, nil, slog.New(slog.DiscardHandler))
-	if relays {
-		platform.Outbox = outbox.NewRelay(db, fixtures.RecordedNow, nil, slog.New(slog.DiscardHandler))
-	}
 	site, err := platform.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -88,18 +84,13 @@ func TestNewBookingNotifies(t *testing.T) {
 	const mailOff = "UPDATE wp_latepoint_settings SET value = '' WHERE name = 'notifications_email_processor'"
 	for name, c := range map[string]struct {
 		setup    []string
-		outbox   bool
 		silent   bool
 		jobs     []queuedJob
-		mails    int
 		notified bool
 	}{
 		"the site sends":                          {setup: []string{withJobCron, dayBefore}, jobs: []queuedJob{now, reminder}, notified: true},
-		"the site sends, and we could":            {setup: []string{withJobCron}, outbox: true, jobs: []queuedJob{now}, notified: true},
 		"nobody wants a confirmation":             {setup: []string{withJobCron, dayBefore}, silent: true, jobs: []queuedJob{reminder}},
 		"nobody sends":                            {setup: []string{dayBefore}, jobs: []queuedJob{reminder}},
-		"we send":                                 {setup: []string{dayBefore}, outbox: true, jobs: []queuedJob{reminder}, mails: 1, notified: true},
-		"mail is off on the site, we send":        {setup: []string{withJobCron, mailOff}, outbox: true, jobs: []queuedJob{}, mails: 1, notified: true},
 		"mail is off on the site":                 {setup: []string{withJobCron, mailOff}, jobs: []queuedJob{}},
 		"an hour after the booking is made":       {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(11, "booking_created", `{"value":"1","unit":"hour","before_after":"after"}`)}, jobs: []queuedJob{{11, "booking", "2026-11-21 01:43:00"}}},
 		"orders and customers have their own":     {setup: []string{withJobCron, "DELETE FROM wp_latepoint_processes", automation(12, "order_created", "[]"), automation(13, "customer_created", "[]")}, jobs: []queuedJob{now}, notified: true},
@@ -110,7 +101,7 @@ func TestNewBookingNotifies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database, site, b := newNotifyingSite(t, c.outbox, c.setup...)
+			database, site, b := newNotifyingSite(t, c.setup...)
 			b.Confirm = !c.silent
 			created, err := txCreate(t.Context(), site, bookings.Create, b)
 			if err != nil {
@@ -121,9 +112,6 @@ func TestNewBookingNotifies(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.jobs, queuedJobs(t, database)); diff != "" {
 				t.Errorf("jobs (-want +got):\n%s", diff)
-			}
-			if got := countRows(t, database, "bookside_outbox"); got != c.mails {
-				t.Errorf("%d mails in the outbox, want %d", got, c.mails)
 			}
 		})
 	}
@@ -141,7 +129,7 @@ func countRows(t *testing.T, d *fixtures.Database, table string) (n int) {
 // message that is being sent stays.
 func TestRemindersMoveWithTheBooking(t *testing.T) {
 	t.Parallel()
-	database, site, b := newNotifyingSite(t, false, withJobCron, dayBefore)
+	database, site, b := newNotifyingSite(t, withJobCron, dayBefore)
 	created, err := txCreate(t.Context(), site, bookings.Create, b)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +163,7 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 // TestRollbackRemovesMessages: a rolled back transaction leaves no messages.
 func TestRollbackRemovesMessages(t *testing.T) {
 	t.Parallel()
-	database, site, b := newNotifyingSite(t, true, dayBefore)
+	database, site, b := newNotifyingSite(t, dayBefore)
 	errOurs := errors.New("taken back")
 	err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
 		if _, err := bookings.Create(t.Context(), tx, b); err != nil {
@@ -186,8 +174,8 @@ func TestRollbackRemovesMessages(t *testing.T) {
 	if !errors.Is(err, errOurs) {
 		t.Fatal(err)
 	}
-	if jobs, mails := queuedJobs(t, database), countRows(t, database, "bookside_outbox"); len(jobs)+mails > 0 {
-		t.Errorf("%d jobs and %d mails of a booking that was not made", len(jobs), mails)
+	if jobs := queuedJobs(t, database); len(jobs) > 0 {
+		t.Errorf("%d jobs of a booking that was not made", len(jobs))
 	}
 }
 
@@ -205,28 +193,23 @@ func sentLater(t *testing.T, d *fixtures.Database, site *session.Session, second
 	return sentMessages(t, d)
 }
 
-// sentMessages are the jobs and the mails that are stored.
+// sentMessages are the jobs that are stored.
 func sentMessages(t *testing.T, d *fixtures.Database) (rows []string) {
 	t.Helper()
-	for _, query := range []string{
-		"SELECT CONCAT_WS('|', process_id, object_id, object_model_type, to_run_after_utc, status, process_info, settings, created_at) FROM wp_latepoint_process_jobs WHERE status = 'scheduled'",
-		"SELECT CONCAT_WS('|', name, address, subject, content, status) FROM wp_bookside_outbox",
-	} {
-		stored, err := d.SQL.QueryContext(t.Context(), query)
-		if err != nil {
+	stored, err := d.SQL.QueryContext(t.Context(), "SELECT CONCAT_WS('|', process_id, object_id, object_model_type, to_run_after_utc, status, process_info, settings, created_at) FROM wp_latepoint_process_jobs WHERE status = 'scheduled'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	for stored.Next() {
+		var row string
+		if err := stored.Scan(&row); err != nil {
 			t.Fatal(err)
 		}
-		defer stored.Close()
-		for stored.Next() {
-			var row string
-			if err := stored.Scan(&row); err != nil {
-				t.Fatal(err)
-			}
-			rows = append(rows, row)
-		}
-		if err := stored.Err(); err != nil {
-			t.Fatal(err)
-		}
+		rows = append(rows, row)
+	}
+	if err := stored.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return rows
 }
@@ -238,27 +221,25 @@ func TestMessagesAreLeftToThePlugin(t *testing.T) {
 	const mailOff = "UPDATE wp_latepoint_settings SET value = '' WHERE name = 'notifications_email_processor'"
 	for name, c := range map[string]struct {
 		setup  []string
-		outbox bool
 		silent bool
 		late   int // seconds
 		kept   bool
 	}{
 		"the site's cron sends":           {setup: []string{withJobCron, dayBefore}, late: 10},
-		"we send":                         {setup: []string{dayBefore}, outbox: true, late: 10},
 		"nobody else sends":               {setup: []string{dayBefore}, late: 300},
-		"nobody wants a confirmation":     {setup: []string{dayBefore}, outbox: true, silent: true, late: 10},
-		"mail is off on the site":         {setup: []string{dayBefore, mailOff}, outbox: true, kept: true},
-		"no workflow is about the events": {setup: []string{"DELETE FROM wp_latepoint_processes"}, outbox: true, kept: true},
+		"nobody wants a confirmation":     {setup: []string{dayBefore}, silent: true, late: 10},
+		"mail is off on the site":         {setup: []string{dayBefore, mailOff}, kept: true},
+		"no workflow is about the events": {setup: []string{"DELETE FROM wp_latepoint_processes"}, kept: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plain, native, b := newNotifyingSite(t, c.outbox, c.setup...)
+			plain, native, b := newNotifyingSite(t, c.setup...)
 			b.Confirm = !c.silent
 			if _, err := txCreate(t.Context(), native, bookings.Create, b); err != nil {
 				t.Fatal(err)
 			}
 			want := sentMessages(t, plain)
-			database, site, b := newNotifyingSite(t, c.outbox, append(c.setup, left)...)
+			database, site, b := newNotifyingSite(t, append(c.setup, left)...)
 			b.Confirm = !c.silent
 			created, err := txCreate(t.Context(), site, bookings.Create, b)
 			if err != nil {
@@ -301,34 +282,34 @@ func TestMessagesThatThePluginSends(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		meanwhile func(*testing.T, *fixtures.Database, *session.Session, int64)
-		mails     int
 		reminders []queuedJob
 	}{
 		"it has begun": {func(t *testing.T, d *fixtures.Database, _ *session.Session, _ int64) {
 			d.Execute(t, "UPDATE wp_bookside_events SET sender = 'plugin', rendered = NULL WHERE messages <> ''")
-		}, 0, []queuedJob{}},
+		}, []queuedJob{}},
 		"it died before it began": {func(t *testing.T, d *fixtures.Database, _ *session.Session, _ int64) {
 			d.Execute(t, "UPDATE wp_bookside_events SET status = 'started', tries = 1")
-		}, 1, []queuedJob{{10, "booking", "2026-11-26 09:00:00"}}},
+		}, []queuedJob{{10, "booking", "2026-11-26 09:00:00"}}},
 		"a backup was restored": {func(t *testing.T, d *fixtures.Database, site *session.Session, _ int64) {
 			if _, err := events.Drop(t.Context(), site.DB, site.Now); err != nil {
 				t.Fatal(err)
 			}
-		}, 0, []queuedJob{}},
+		}, []queuedJob{}},
 		"the booking is gone": {func(t *testing.T, _ *fixtures.Database, site *session.Session, id int64) {
 			if err := site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, id, true) }); err != nil {
 				t.Fatal(err)
 			}
-		}, 0, []queuedJob{}},
-		"the booking moved": {func(t *testing.T, _ *fixtures.Database, site *session.Session, id int64) { move(t, site, id) }, 1, []queuedJob{{10, "booking", "2027-02-04 09:00:00"}}},
+		}, []queuedJob{}},
+		"the booking moved": {func(t *testing.T, _ *fixtures.Database, site *session.Session, id int64) { move(t, site, id) }, []queuedJob{{10, "booking", "2027-02-04 09:00:00"}}},
 		"the booking moved later": {func(t *testing.T, d *fixtures.Database, site *session.Session, id int64) {
 			sentLater(t, d, site, 10)
 			move(t, site, id)
-		}, 1, []queuedJob{{10, "booking", "2027-02-04 09:00:00"}}},
+		}, []queuedJob{{10, "booking", "2027-02-04 09:00:00"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database, site, b := newNotifyingSite(t, true, dayBefore, left)
+			database, site, b := newNotifyingSite(t, dayBefore, left)
+			b.Confirm = false // reminders alone
 			created, err := txCreate(t.Context(), site, bookings.Create, b)
 			if err != nil {
 				t.Fatal(err)
@@ -337,9 +318,6 @@ func TestMessagesThatThePluginSends(t *testing.T) {
 			sentLater(t, database, site, 10)
 			if diff := cmp.Diff(c.reminders, queuedJobs(t, database)); diff != "" {
 				t.Errorf("reminders (-want +got):\n%s", diff)
-			}
-			if got := countRows(t, database, "bookside_outbox"); got != c.mails {
-				t.Errorf("%d mails, want %d", got, c.mails)
 			}
 		})
 	}

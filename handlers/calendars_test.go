@@ -17,7 +17,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -283,20 +282,14 @@ func TestCalendarRequestsAreCountedAndLimited(t *testing.T) {
 	s.get("/status").want(http.StatusOK)
 }
 
-// TestCalendarsFollowChanges: a booking keeps its UID, the same as in mailed files; its sequence rises with
+// TestCalendarsFollowChanges: a booking keeps its UID; its sequence rises with
 // each change and never falls; a deleted booking disappears.
 func TestCalendarsFollowChanges(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
-	s.database.Execute(t, "DELETE FROM wp_latepoint_processes", withCalendar)
 	calendar := s.calendar(keys.Names, domain.AgentResource, 5)
 	created := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
 	id, uid := fmt.Sprint(created.at("data", "id")), fmt.Sprintf("%v@127.0.0.1", created.at("data", "booking_code"))
-	mailed := scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox WHERE calendar_name <> ''")
-	if !strings.Contains(mailed, "\r\nUID:"+uid+"\r\n") {
-		t.Errorf("mailed: %s", mailed)
-	}
 	last := -1
 	shows := func(what string, want event, rises bool) {
 		t.Helper()
@@ -322,13 +315,8 @@ func TestCalendarsFollowChanges(t *testing.T) {
 	shows("moved", event{"DTSTART": "20270205T133000Z", "DTEND": "20270205T143000Z"}, true)
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_time = 600, end_time = 660 WHERE id = "+id)
 	shows("moved by SQL", event{"DTSTART": "20270205T090000Z", "DTEND": "20270205T100000Z"}, false)
-	s.database.Execute(t, "DELETE FROM wp_bookside_outbox")
 	s.write(http.MethodPut, "/bookings/"+id, `{"status":"cancelled","send_notification":true}`).want(http.StatusOK)
 	shows("cancelled", event{"STATUS": "CANCELLED", "TRANSP": "TRANSPARENT"}, true)
-	mailed = scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox")
-	if !strings.Contains(mailed, fmt.Sprintf("\r\nSEQUENCE:%d\r\n", last)) {
-		t.Errorf("the mail has another sequence than %d: %s", last, mailed)
-	}
 	// Like a request that arrived before the last one and waited for it.
 	order := fmt.Sprint(created.at("data", "order", "id"))
 	for _, late := range [][2]string{{"/bookings/" + id, `{"status":"approved"}`}, {"/orders/" + order, `{"customer_id":12}`}} {

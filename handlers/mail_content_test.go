@@ -2,20 +2,15 @@ package handlers_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
 )
@@ -142,106 +137,6 @@ func fitsItsLayout(t *testing.T, name, content string) {
 		t.Errorf("the mail is %d pixels wider than a phone", overflow)
 	}
 	browser.Screenshot(chromium, t, name)
-}
-
-// withCalendar is an automation that sends the customer a mail with the booking as a calendar file, and a
-// text message.
-const withCalendar = `INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) SELECT 'P', event_type, 'active',
-	'[{"type":"group","trigger_condition":false,"items":[
-	{"type":"action","id":"pa_mail","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"S","content":"C","attach_calendar":"on","ics_filename_prefix":"{{service_name}} {{unknown}}"}}},
-	{"type":"action","id":"pa_text","settings":{"status":"active","type":"send_sms","settings":{"to_phone":"+49301","content":"C"}}}],"time_offset":[]}]'
-	FROM (SELECT 'booking_created' event_type UNION SELECT 'booking_updated' UNION SELECT 'order_created') types`
-
-// TestMailsCarryTheBookingAsACalendarFile: even if the site's cron sends, Bookside sends this mail, because
-// the site could not attach the file. The text message is still left to the site. As in the plugin, mails
-// about orders have no booking to attach.
-func TestMailsCarryTheBookingAsACalendarFile(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		setup        []string
-		mails, texts int
-	}{
-		"the site's cron sends": {[]string{jobCron}, 1, 2}, // the mail about the order is among the site's
-		"Bookside sends":        {nil, 2, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newWriter(t, fixtures.SiteA().WithFewBookings())
-			s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
-			s.database.Execute(t, append(c.setup, "DELETE FROM wp_latepoint_processes", withCalendar)...)
-			created := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
-			if created.at("confirmation_sent") != true {
-				t.Errorf("no confirmation: %s", created.body)
-			}
-			code := created.at("data", "booking_code")
-			if got := scalar[int](t, s, "SELECT COUNT(*) FROM wp_bookside_outbox"); got != c.mails {
-				t.Errorf("%d mails, want %d", got, c.mails)
-			}
-			if got := scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_process_jobs WHERE settings LIKE '%pa_text%'"); got != c.texts {
-				t.Errorf("%d jobs with a text message, want %d", got, c.texts)
-			}
-			if got := scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_process_jobs WHERE settings LIKE '%pa_mail%' AND settings LIKE '%booking_id%'"); got != 0 {
-				t.Errorf("%d jobs would mail without the file", got)
-			}
-			if got := scalar[string](t, s, "SELECT calendar_name FROM wp_bookside_outbox WHERE calendar IS NOT NULL AND calendar <> ''"); got != "Physiotherapy.ics" {
-				t.Errorf("the file is called %q", got)
-			}
-			file := scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox WHERE calendar_name <> ''")
-			for _, line := range []string{
-				fmt.Sprintf("UID:%v@127.0.0.1", code), "DTSTART:20270205T090000Z", "DTEND:20270205T100000Z",
-				"SUMMARY:Appointment with Sophie Dubois for Physiotherapy", "STATUS:CONFIRMED",
-			} {
-				if !strings.Contains(file, line+"\r\n") {
-					t.Errorf("no %q in:\n%s", line, file)
-				}
-			}
-
-			s.database.Execute(t, "DELETE FROM wp_bookside_outbox")
-			s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", created.at("data", "id")), `{"status":"cancelled","send_notification":true}`).want(http.StatusOK)
-			file = scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox")
-			if !strings.Contains(file, fmt.Sprintf("UID:%v@127.0.0.1\r\n", code)) || !strings.Contains(file, "STATUS:CANCELLED\r\n") {
-				t.Errorf("the calendar keeps a cancelled booking:\n%s", file)
-			}
-		})
-	}
-}
-
-// TestCalendarFilesAreReadByOthers: an independent implementation reads the file of a booking whose texts
-// need escapes and whose end an administrator changed.
-func TestCalendarFilesAreReadByOthers(t *testing.T) {
-	t.Parallel()
-	python := fixtures.RequirePython(t, "icalendar")
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	s.platform.Outbox = outbox.NewRelay(nil, nil, nil, nil)
-	s.database.Execute(t, "DELETE FROM wp_latepoint_processes", withCalendar,
-		`UPDATE wp_latepoint_services SET name = 'Größe; "a", b \\\\ 🎁' WHERE id = 4`,
-		`UPDATE wp_latepoint_locations SET full_address = 'Allee 1,\n10115 Berlin' WHERE id = 1`)
-	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated).at("data", "id"))
-	s.database.Execute(t, "DELETE FROM wp_bookside_outbox", "UPDATE wp_latepoint_bookings SET end_time = end_time + 30 WHERE id = "+id)
-	s.write(http.MethodPut, "/bookings/"+id, `{"notes":"n","send_notification":true}`).want(http.StatusOK)
-	read := exec.CommandContext(t.Context(), python, "../adapter/icalendar/testdata/read.py")
-	read.Stdin = strings.NewReader(scalar[string](t, s, "SELECT calendar FROM wp_bookside_outbox WHERE calendar_name <> ''"))
-	output, err := read.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	var calendar struct {
-		Method string              `json:"method"`
-		Events []map[string]string `json:"events"`
-	}
-	if err := json.Unmarshal(output, &calendar); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	want := []map[string]string{{
-		"SUMMARY": `Appointment with Sophie Dubois for Größe; "a", b \ 🎁`, "LOCATION": "Allee 1, 10115 Berlin", "STATUS": "CONFIRMED",
-		"DTSTART": "2027-02-05T09:00:00+00:00", "DTEND": "2027-02-05T10:30:00+00:00",
-	}}
-	ours := cmpopts.IgnoreMapEntries(func(name, _ string) bool {
-		return !slices.Contains([]string{"SUMMARY", "LOCATION", "STATUS", "DTSTART", "DTEND"}, name)
-	})
-	if diff := cmp.Diff(want, calendar.Events, ours); diff != "" || calendar.Method != "PUBLISH" {
-		t.Errorf("%s (-want +got):\n%s", calendar.Method, diff)
-	}
 }
 
 // scalar reads one value from the site's database.

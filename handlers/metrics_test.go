@@ -160,7 +160,7 @@ func TestMetricsWithoutDatabase(t *testing.T) {
 	metrics.Observe(session.NewPlatform(broken, fixedClock))
 	got := scrape(t, metrics)
 	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 0})
-	if got["bookside_outbox_mails"] != nil || got["bookside_db_connections"] == nil {
+	if got["bookside_site_jobs_scheduled"] != nil || got["bookside_db_connections"] == nil {
 		t.Errorf("got %v", got)
 	}
 }
@@ -199,8 +199,8 @@ func TestMetricsOfReadiness(t *testing.T) {
 	}
 }
 
-// TestMetricsOfJobsAndMails counts the jobs of the site and the mails in the outbox.
-func TestMetricsOfJobsAndMails(t *testing.T) {
+// TestMetricsOfJobs counts the jobs of the site.
+func TestMetricsOfJobs(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	metrics := monitor.NewMetrics(monitor.Build{})
@@ -209,11 +209,7 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 	database.Execute(t,
 		"DELETE FROM wp_latepoint_process_jobs",
 		`INSERT INTO wp_latepoint_process_jobs (process_id, object_id, to_run_after_utc, status) VALUES
-			(1, 1, '2026-11-20 00:00:00', 'scheduled'), (1, 2, '2026-11-30 00:00:00', 'scheduled'), (1, 3, '2026-11-20 00:00:00', 'completed')`,
-		`INSERT INTO wp_bookside_outbox (name, address, subject, content, status, tries, due_at, failure, created_at) VALUES
-			('', 'a@example.test', '', '', 'waiting', 0, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00'),
-			('', 'a@example.test', '', '', 'failed', 9, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00'),
-			('', 'a@example.test', '', '', 'failed', 9, '2026-11-20 00:00:00', '', '2026-11-20 00:00:00')`)
+			(1, 1, '2026-11-20 00:00:00', 'scheduled'), (1, 2, '2026-11-30 00:00:00', 'scheduled'), (1, 3, '2026-11-20 00:00:00', 'completed')`)
 	wantSamples(t, scrape(t, metrics), "bookside_changes_oldest_waiting_seconds", map[string]float64{"": 0})
 	changeSince(t, database, now.Add(-90*time.Second))
 	changeSince(t, database, now)
@@ -221,7 +217,6 @@ func TestMetricsOfJobsAndMails(t *testing.T) {
 	wantSamples(t, got, "bookside_changes_oldest_waiting_seconds", map[string]float64{"": 90})
 	wantSamples(t, got, "bookside_site_jobs_scheduled", map[string]float64{"": 2})
 	wantSamples(t, got, "bookside_site_jobs_overdue", map[string]float64{"": 1})
-	wantSamples(t, got, "bookside_outbox_mails", map[string]float64{"state=waiting": 1, "state=held": 0, "state=sent": 0, "state=failed": 2})
 }
 
 // changeSince enters a change that has been waiting for its number since a time.

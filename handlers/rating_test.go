@@ -34,9 +34,6 @@ var troubles = map[string]struct {
 		webhookRow(8004, "disabled", "it failed for three days", "NULL"), webhookRow(8005, "disabled", "disabled on the console", "NULL"),
 		webhookRow(8006, "disabled", "a backup was restored", "NULL"), webhookRow(8007, "deleted", "it failed for three days", "NULL"),
 	}, []int64{8004, 8006}, ""},
-	"mails_late":   {"minor", []string{mailRow(7001, "waiting", "{-2h}", "NULL"), mailRow(7002, "waiting", "{-10m}", "NULL")}, []int64{7001}, ""},
-	"mails_failed": {"minor", []string{mailRow(7003, "failed", "{-2h}", "'{-1h}'"), mailRow(7004, "failed", "{-200h}", "'{-100h}'")}, []int64{7003}, ""},
-	"mails_held":   {"minor", []string{mailRow(7005, "held", "{-2h}", "NULL")}, []int64{7005}, ""},
 	"keys_expiring": {"minor", []string{
 		keyRow(6001, "live", "active", "'{48h}'"), keyRow(6002, "live", "revoked", "'{48h}'"), keyRow(6003, "calendar", "active", "'{48h}'"),
 		keyRow(6004, "live", "active", "'{200h}'"), keyRow(6005, "live", "active", "'{-1h}'"), keyRow(6006, "test", "active", "NULL"),
@@ -49,11 +46,6 @@ var troubles = map[string]struct {
 func webhookRow(id int, status, reason, failing string) string {
 	return fmt.Sprintf("INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) "+
 		"VALUES (%d, 'secret name', 'https://secret.example', '', '', '', '', 0, 0, 0, '', '%s', '%s', %s, 0, '2026-01-01')", id, status, reason, failing)
-}
-
-func mailRow(id int, status, created, finished string) string {
-	return fmt.Sprintf("INSERT INTO wp_bookside_outbox (id, name, address, subject, content, status, tries, due_at, failure, created_at, finished_at) "+
-		"VALUES (%d, '', 'secret@example.com', 'secret', '', '%s', 1, '2026-12-01', '', '%s', %s)", id, status, created, finished)
 }
 
 func eventRow(id int, status, due string) string {
@@ -112,8 +104,8 @@ func TestRating(t *testing.T) {
 	s := newServer(t, database)
 	rating(t, s) // the schema is read
 	quiet, before, _ := rating(t, s)
-	for _, code := range []string{"changes", "writes", "jobs", "webhooks", "mails", "keys", "extensions"} {
-		if r, ok := quiet[code]; !ok || r.Level != "good" || r.Count != 0 || r.Text == "" || len(quiet) != 7 {
+	for _, code := range []string{"changes", "writes", "jobs", "webhooks", "keys", "extensions"} {
+		if r, ok := quiet[code]; !ok || r.Level != "good" || r.Count != 0 || r.Text == "" || len(quiet) != 6 {
 			t.Errorf("%s: %+v of %d ratings", code, r, len(quiet))
 		}
 	}
@@ -141,11 +133,10 @@ func TestRating(t *testing.T) {
 	}
 
 	database.Execute(t, "DELETE FROM wp_options WHERE option_name = 'cron'", "DELETE FROM wp_latepoint_process_jobs",
-		"RENAME TABLE wp_bookside_outbox TO elsewhere", "UPDATE wp_bookside_webhooks SET failing_since = '2026-11-01' WHERE status = 'enabled'",
-		strings.Replace(mailRow(0, "held", "2026-11-01", "NULL"), "wp_bookside_outbox", "elsewhere", 1))
+		"UPDATE wp_bookside_webhooks SET failing_since = '2026-11-01' WHERE status = 'enabled'")
 	got, _, body = rating(t, s)
-	if got["jobs_unscheduled"].Level != "minor" || got["webhooks_failing"].Count != 2 || strings.Contains(body, `"mails`) {
-		t.Errorf("without cron and outbox: %s", body)
+	if got["jobs_unscheduled"].Level != "minor" || got["webhooks_failing"].Count != 2 {
+		t.Errorf("without cron: %s", body)
 	}
 	database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	if got, _, body := rating(t, s); got["webhooks_failing"].Count != 2 || strings.Contains(body, `"jobs`) {

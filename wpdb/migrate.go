@@ -214,25 +214,6 @@ var ownTables = map[Table]string{
 		n BIGINT UNSIGNED NOT NULL DEFAULT 0,
 		PRIMARY KEY (kind, id)
 	)`,
-	// The text columns fit whatever a site's templates produce: a booking must not
-	// fail because its notification is long.
-	Outbox: `(
-		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
-		name MEDIUMTEXT NOT NULL,
-		address VARCHAR(254) NOT NULL,
-		subject MEDIUMTEXT NOT NULL,
-		content MEDIUMTEXT NOT NULL,
-		status VARCHAR(10) NOT NULL,
-		tries INT UNSIGNED NOT NULL,
-		due_at DATETIME NOT NULL,
-		failure VARCHAR(190) NOT NULL,
-		created_at DATETIME NOT NULL,
-		finished_at DATETIME NULL,
-		calendar_name VARCHAR(190) NOT NULL DEFAULT '',
-		calendar MEDIUMTEXT NULL,
-		PRIMARY KEY (id),
-		KEY due (status, due_at)
-	)`,
 	// The latest requests to the API, see adapter/requestlog. An entry about requests without a valid key
 	// stands for all of a minute with its status; refused is their number, and 0 in other entries.
 	Requests: `(

@@ -159,7 +159,7 @@ func TestMigrateOwnTables(t *testing.T) {
 	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	arrange(t, database.SQL, "ALTER TABLE wp_bookside_outbox DROP COLUMN calendar, DROP COLUMN calendar_name, DROP KEY due")
+	arrange(t, database.SQL, "ALTER TABLE wp_bookside_webhooks DROP COLUMN old_secret", "ALTER TABLE wp_bookside_holds DROP KEY expires_at")
 	all := make(chan []string, 4)
 	for range cap(all) {
 		db := wpdbtest.OpenConfig(t, configOf(database))
@@ -177,9 +177,8 @@ func TestMigrateOwnTables(t *testing.T) {
 	}
 	slices.Sort(done)
 	want := []string{
-		"ALTER TABLE `wp_bookside_outbox` ADD COLUMN calendar MEDIUMTEXT NULL",
-		"ALTER TABLE `wp_bookside_outbox` ADD COLUMN calendar_name VARCHAR(190) NOT NULL DEFAULT ''",
-		"ALTER TABLE `wp_bookside_outbox` ADD KEY due (status, due_at)",
+		"ALTER TABLE `wp_bookside_holds` ADD KEY expires_at (expires_at)",
+		"ALTER TABLE `wp_bookside_webhooks` ADD COLUMN old_secret VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT ''",
 	}
 	if !slices.Equal(done, want) {
 		t.Errorf("%q, want %q", done, want)

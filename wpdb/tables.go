@@ -83,7 +83,6 @@ const (
 	Idempotency       Table = "bookside_idempotency"
 	BookingCustomers  Table = "bookside_booking_customers"
 	Locks             Table = "bookside_locks"
-	Outbox            Table = "bookside_outbox"
 	Requests          Table = "bookside_requests"
 	Secrets           Table = "bookside_secrets"
 	Webhooks          Table = "bookside_webhooks"

@@ -52,7 +52,6 @@ type Action struct {
 	To, Subject string
 	Content     string   // HTML of a mail, or the text of a message
 	Attachments []string // ids of media of the site, for a mail; never nil
-	Calendar    string   // name of the booking's calendar file to attach to a mail; "" for none
 	URL         string   // of a webhook, escaped for HTML as the plugin stores it
 	Data        any      // posted by a webhook
 }

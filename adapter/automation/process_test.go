@@ -273,23 +273,3 @@ func FuzzJobs(f *testing.F) {
 		}
 	})
 }
-
-func TestCalendarName(t *testing.T) {
-	t.Parallel()
-	for prefix, want := range map[string]string{
-		"":                                   "appointment.ics",
-		"visit":                              "visit.ics",
-		"visit.ICS":                          "visit.ics",
-		" Termin bei Zoë Müller, 10:00 ":     "Termin-bei-Zoë-Müller-10-00.ics",
-		"../../etc/passwd":                   "etc-passwd.ics",
-		"{{unknown}}":                        "appointment.ics",
-		"a\r\nContent-Type: text/html; x=\"": "a-Content-Type-text-html-x.ics",
-		strings.Repeat("ö", 300):             strings.Repeat("ö", 100) + ".ics",
-	} {
-		t.Run(prefix, func(t *testing.T) {
-			if got := calendarName(prefix); got != want {
-				t.Errorf("calendarName(%q) = %q, want %q", prefix, got, want)
-			}
-		})
-	}
-}

@@ -1,9 +1,7 @@
 package automation
 
 import (
-	"cmp"
 	"maps"
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -25,9 +23,6 @@ func (s Subject) render(actions []action) []Action {
 			done.To = oneLine(fillRecipients.Replace(setting("to_email")))
 			done.Subject = oneLine(fill.Replace(setting("subject")))
 			done.Content = fillHTML.Replace(setting("content"))
-			if _, about := s.Objects["booking"]; about && text(a.settings.get("attach_calendar")) == "on" {
-				done.Calendar = calendarName(fill.Replace(setting("ics_filename_prefix")))
-			}
 			done.Attachments = split(commaList(a.settings.get("attachments")))
 		case SendSMS:
 			done.To = oneLine(fill.Replace(setting("to_phone")))
@@ -41,24 +36,6 @@ func (s Subject) render(actions []action) []Action {
 		}
 	}
 	return rendered
-}
-
-var (
-	variable     = regexp.MustCompile(`\{\{[^}]*\}\}`)
-	notInFiles   = regexp.MustCompile(`[^\pL\pN._]+`)
-	calendarType = regexp.MustCompile(`(?i)\.ics$`)
-)
-
-// maxFileName is the length of a file's name without its type, in characters.
-const maxFileName = 100
-
-// calendarName returns the name of a calendar file from the prefix in the site's automation
-// (ProcessAction::resolve_ics_filename_basename, LatePoint 5.6.5).
-func calendarName(prefix string) string {
-	name := notInFiles.ReplaceAllString(variable.ReplaceAllString(prefix, ""), "-")
-	name = strings.Trim(calendarType.ReplaceAllString(name, ""), "-._")
-	runes := []rune(name)
-	return cmp.Or(string(runes[:min(len(runes), maxFileName)]), "appointment") + ".ics"
 }
 
 // replacer returns a replacer for variables, each in the form that shown returns. It replaces all of them

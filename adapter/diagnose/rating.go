@@ -39,10 +39,6 @@ const (
 	WebhooksGood     Code = "webhooks"
 	WebhooksFailing  Code = "webhooks_failing"
 	WebhooksDisabled Code = "webhooks_disabled"
-	MailsGood        Code = "mails"
-	MailsLate        Code = "mails_late"
-	MailsFailed      Code = "mails_failed"
-	MailsHeld        Code = "mails_held"
 	KeysGood         Code = "keys"
 	KeysExpiring     Code = "keys_expiring"
 
@@ -112,9 +108,6 @@ func Rate(w upkeep.Work) (list []Rating) {
 	if w.Webhooks != nil {
 		list = append(list, rateWebhooks(*w.Webhooks)...)
 	}
-	if w.Mails != nil {
-		list = append(list, rateMails(*w.Mails)...)
-	}
 	if w.Keys != nil {
 		list = append(list, rateKeys(*w.Keys))
 	}
@@ -164,10 +157,10 @@ func rateJobs(w upkeep.JobWork) Rating {
 		r.Since, _ = w.Late[0].Due.Time()
 		r.Text = Say("%s late since %s, such as reminders: the site's cron does not run, or not its jobs", r.Count(), Moment{r.Since})
 		return r
-	case !w.Run && !w.SendsMail:
-		return rated(Minor, JobsUnscheduled, name, Say("not run by the site: its cron does not have them, so that it sends no notifications itself; Bookside does if mail.enabled is set"))
+	case !w.Run && w.Told:
+		return rated(Minor, JobsUnscheduled, name, Say("not run by the site: its cron does not have them, so that reminders are not sent"))
 	case !w.Run:
-		return rated(Good, JobsGood, name, Say("not run by the site; Bookside sends the mails of bookings"))
+		return rated(Minor, JobsUnscheduled, name, Say("not run by the site: its cron does not have them, so that messages about bookings are not sent, and confirmation_sent is false"))
 	default:
 		return rated(Good, JobsGood, name, Say("run by the site, none is late"))
 	}
@@ -196,31 +189,6 @@ func rateWebhooks(w upkeep.WebhookWork) (list []Rating) {
 	}
 	if len(list) == 0 {
 		list = append(list, rated(Good, WebhooksGood, name, Say("none fails")))
-	}
-	return list
-}
-
-func rateMails(w upkeep.MailWork) (list []Rating) {
-	const name = "mails"
-	add := func(code Code, ids []int64, text Sentence) {
-		if len(ids) == 0 {
-			return
-		}
-		r := rated(Minor, code, name, text)
-		for _, id := range ids {
-			r.Items = append(r.Items, Item{ID: id})
-		}
-		list = append(list, r)
-	}
-	add(MailsLate, w.Late, Say("%s waiting for more than an hour: the mail server does not take them, or no server of Bookside sends mails", count(len(w.Late))))
-	add(MailsFailed, w.Failed, Say("%s failed in the last three days; the outbox on the console has the reasons", count(len(w.Failed))))
-	add(MailsHeld, w.Held, Say("%s held since a backup was restored: see bookside restored", count(len(w.Held))))
-	if len(list) == 0 {
-		text := Say("none in the outbox")
-		if c := w.Counts; c["waiting"]+c["failed"]+c["sent"] > 0 {
-			text = Say("%d waiting, %d failed, %d sent in the last 30 days", c["waiting"], c["failed"], c["sent"])
-		}
-		list = append(list, rated(Good, MailsGood, name, text))
 	}
 	return list
 }

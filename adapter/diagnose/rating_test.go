@@ -5,21 +5,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/webhooks"
 )
 
 // TestRatedItems: ten of many items are named, and beyond a bound the total is not given.
 func TestRatedItems(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
-		1: "1 held since a backup was restored: see bookside restored: 0", 10: "10 held", 11: "9, and more", upkeep.WorkListLimit: "more than 100 held",
+		1: "1 failing since", 10: "10 failing", 11: "and more", upkeep.WorkListLimit: "more than 100 failing",
 	} {
-		var mails upkeep.MailWork
+		var work upkeep.WebhookWork
 		for id := range n {
-			mails.Stuck = outbox.Stuck{Held: append(mails.Held, int64(id))}
+			work.Failing = append(work.Failing, webhooks.Trouble{ID: int64(id)})
 		}
-		list := Rate(upkeep.Work{Mails: &mails})
+		list := Rate(upkeep.Work{Webhooks: &work})
 		if line := list[0].Line(); len(list) != 1 || !strings.Contains(line, want) || n == 10 && strings.Contains(line, "more") {
 			t.Errorf("%d: %d ratings, %s, want %s", n, len(list), line, want)
 		}
@@ -41,9 +41,9 @@ func TestRatedChanges(t *testing.T) {
 			t.Errorf("%v, %v: %+v", c.restored, c.waiting, list)
 		}
 	}
-	for _, sends := range []bool{false, true} {
-		if r := Rate(upkeep.Work{Jobs: &upkeep.JobWork{SendsMail: sends}})[0]; (r.Level == Good) != sends {
-			t.Errorf("jobs that the site does not run, Bookside sends mail %v: %+v", sends, r)
+	for told, want := range map[bool]string{false: "messages about bookings are not sent, and confirmation_sent is false", true: "reminders are not sent"} {
+		if r := Rate(upkeep.Work{Jobs: &upkeep.JobWork{Told: told}})[0]; r.Level != Minor || !strings.Contains(r.Line(), want) {
+			t.Errorf("jobs that the site does not run: %s, want %s", r.Line(), want)
 		}
 	}
 }

@@ -38,13 +38,6 @@ const (
 	Cancelled Status = Status(ics.ObjectStatusCancelled)
 )
 
-// File returns the calendar file of an event as of an instant.
-func File(e Event, now time.Time) string {
-	calendar := newCalendar()
-	calendar.AddVEvent(newEvent(e, now))
-	return calendar.Serialize(ics.WithNewLine(newLine))
-}
-
 func newCalendar() *ics.Calendar {
 	calendar := ics.NewCalendar()
 	calendar.SetProductId("-//Bookside//Bookside//EN")

@@ -33,44 +33,41 @@ func TestFile(t *testing.T) {
 		`SUMMARY:Appointment with Zoë\; Physio\, 60 BEGIN:VALARM`, `LOCATION:1 High Street\, 10115 Berlin`, "URL:https://example.com", "STATUS:CONFIRMED",
 		"END:VEVENT", "END:VCALENDAR", "",
 	}, "\r\n")
-	if diff := cmp.Diff(want, File(visit, now)); diff != "" {
+	if diff := cmp.Diff(want, write(t, visit)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestWriter: a calendar of one event is the file of that event, and the events of a longer one are written
-// as they are added.
+// write returns a calendar of events, each of which is written when it is added.
+func write(t testing.TB, events ...Event) string {
+	t.Helper()
+	var text strings.Builder
+	w, err := NewWriter(&text, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		before := text.Len()
+		if err := w.Add(e); err != nil || !strings.HasSuffix(text.String()[before:], "END:VEVENT\r\n") {
+			t.Fatalf("%v: added %q", err, text.String()[before:])
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// TestWriter: a calendar has several events.
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	long := visit
 	long.UID, long.Summary = "DEF5678@example.com", strings.Repeat("Größe 🎁 ", 40)
-	write := func(events ...Event) string {
-		var text strings.Builder
-		w, err := NewWriter(&text, now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range events {
-			before := text.Len()
-			if err := w.Add(e); err != nil || !strings.HasSuffix(text.String()[before:], "END:VEVENT\r\n") {
-				t.Fatalf("%v: added %q", err, text.String()[before:])
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return text.String()
-	}
-	for _, e := range []Event{visit, long} {
-		if diff := cmp.Diff(File(e, now), write(e)); diff != "" {
-			t.Errorf("(-file +writer):\n%s", diff)
-		}
-	}
-	calendar, err := ics.ParseCalendar(strings.NewReader(write(visit, long)))
+	calendar, err := ics.ParseCalendar(strings.NewReader(write(t, visit, long)))
 	if err != nil || len(calendar.Events()) != 2 || calendar.Events()[1].Id() != long.UID {
 		t.Errorf("%v: %v", err, calendar)
 	}
-	if calendar, err := ics.ParseCalendar(strings.NewReader(write())); err != nil || len(calendar.Events()) != 0 {
+	if calendar, err := ics.ParseCalendar(strings.NewReader(write(t))); err != nil || len(calendar.Events()) != 0 {
 		t.Errorf("no events: %v", err)
 	}
 }
@@ -116,7 +113,7 @@ func TestLongLinesAreFolded(t *testing.T) {
 	t.Parallel()
 	long := visit
 	long.Summary = "Termin mit " + strings.Repeat("Größe 🎁 ", 40) + "Ende"
-	file := File(long, now)
+	file := write(t, long)
 	for line := range strings.SplitSeq(file, "\r\n") {
 		if len(line) > 75 {
 			t.Errorf("a line of %d bytes: %q", len(line), line)
@@ -135,7 +132,7 @@ func TestNoLocation(t *testing.T) {
 	t.Parallel()
 	online := visit
 	online.Location, online.Status = " \n", Cancelled
-	if file := File(online, now); strings.Contains(file, "LOCATION") || !strings.Contains(file, "STATUS:CANCELLED\r\nTRANSP:TRANSPARENT\r\n") {
+	if file := write(t, online); strings.Contains(file, "LOCATION") || !strings.Contains(file, "STATUS:CANCELLED\r\nTRANSP:TRANSPARENT\r\n") {
 		t.Error(file)
 	}
 }
@@ -146,7 +143,7 @@ func TestEndsThatAreNone(t *testing.T) {
 	for name, end := range map[string]time.Time{"the start": visit.Start, "before": visit.Start.Add(-time.Hour)} {
 		short := visit
 		short.End = end
-		if file := File(short, now); strings.Contains(file, "DTEND") {
+		if file := write(t, short); strings.Contains(file, "DTEND") {
 			t.Errorf("%s: %s", name, file)
 		}
 	}
@@ -157,7 +154,7 @@ func TestTextsEndNoLine(t *testing.T) {
 	t.Parallel()
 	forged := visit
 	forged.Details = []string{"a\r\nDTEND:20300101T000000Z", "b\x00\x1bc\xff\u0085"}
-	if file := File(forged, now); !strings.Contains(file, "\r\n"+`DESCRIPTION:a DTEND:20300101T000000Z\nbc`+"\r\n") {
+	if file := write(t, forged); !strings.Contains(file, "\r\n"+`DESCRIPTION:a DTEND:20300101T000000Z\nbc`+"\r\n") {
 		t.Error(file)
 	}
 }
@@ -196,7 +193,7 @@ func TestPythonReadsFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := map[string]any{"method": "PUBLISH", "version": "2.0", "events": []any{c.want}}
-			if diff := cmp.Diff(want, readByPython(t, python, File(c.event, now))); diff != "" {
+			if diff := cmp.Diff(want, readByPython(t, python, write(t, c.event))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -11,24 +11,6 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 )
 
-// calendarFile returns a booking as a calendar file with the same facts as the plugin's
-// (OsBookingHelper::generate_ical_event_string, LatePoint 5.6.5), or "" if no start is stored. A later file
-// of the same booking replaces an earlier one.
-func calendarFile(s *session.Session, w session.WriteSettings, b records.Booking) string {
-	event, ok := CalendarEvent(s, b, HostOf(w.SiteURL))
-	if !ok {
-		return ""
-	}
-	service := ""
-	if b.Service != nil {
-		service = b.Service.Name
-	}
-	event.Stamp = time.Time{} // a separate file is as old as its mail
-	event.Summary = fmt.Sprintf("Appointment with %s for %s", b.Agent.FullName, service)
-	event.Location, event.URL = b.Location.FullAddress, w.SiteURL
-	return icalendar.File(event, s.Now)
-}
-
 // CalendarEvent returns what all calendar files say about a booking, without texts: its UID, its time and
 // its status. ok is false if no start is stored.
 //

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"net/mail"
 	"slices"
 	"strings"
 	"time"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -37,9 +36,9 @@ const (
 	bookingEnd   = "booking_end"
 )
 
-// Notify hands over what the site's automations send about events: to the plugin if it sends itself, see leave; to
-// the site if its cron sends, otherwise to our outbox if there is one. Unless all is true, it hands over only reminders. notified
-// reports whether a message to the customer goes out now.
+// Notify hands over what the site's automations send about events: to the plugin if it sends itself, see leave, otherwise
+// to the site's cron. Unless all is true, it hands over only reminders. notified reports whether a message to the
+// customer goes out now.
 //
 // Jobs scheduled for an earlier state of a record are deleted first.
 func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events []Event, all bool) (notified bool, err error) {
@@ -56,7 +55,7 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 	if err != nil || len(processes) == 0 {
 		return false, err
 	}
-	d := deliveries{w: w, byPlugin: tx.PluginSends(w), byCron: strings.Contains(w.Cron, JobCron) && w.Settings[session.SettingMailProcessor] != ""}
+	d := deliveries{byPlugin: tx.PluginSends(w), byCron: strings.Contains(w.Cron, JobCron) && w.Settings[session.SettingMailProcessor] != ""}
 	contexts, err := newMessageContexts(ctx, tx, w, needsOf(processes))
 	if err != nil {
 		return false, err
@@ -81,61 +80,39 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 	return d.notified, d.hand(ctx, tx)
 }
 
-// deliveries are the jobs and mails that automations produce for events.
+// deliveries are the jobs that automations produce for events.
 type deliveries struct {
-	w        session.WriteSettings
 	byPlugin bool // it is asked to send first
 	byCron   bool // the site's cron sends what is due now
 	jobs     []session.Row
-	mails    []outbox.Mail
 	notified bool // a message to the customer goes out now
 	unsent   bool // something is due now that only the plugin can send
 }
 
-// hand stores the jobs for the site, and the mails in our outbox.
+// hand stores the jobs for the site.
 func (d deliveries) hand(ctx context.Context, tx *session.Tx) error {
-	if _, err := tx.InsertLater(ctx, wpdb.ProcessJobs, d.jobs...); err != nil || len(d.mails) == 0 {
-		return err
-	}
-	return outbox.Add(ctx, tx.DB, tx.Now, d.mails)
+	_, err := tx.InsertLater(ctx, wpdb.ProcessJobs, d.jobs...)
+	return err
 }
 
-// deliver adds what automations produce for an event. A job that is due now becomes mails of our outbox,
-// unless the site's cron sends it. Even then mails with a calendar file go to our outbox if there is one:
-// the site can attach only files on its own disk.
+// deliver adds what automations produce for an event. What is due now is sent by the site's cron or by the plugin, or
+// else by nobody: a job that runs when the cron is back would be about what was long ago.
 func deliver(s *session.Session, d *deliveries, e Event, processes []automation.Process, subject automation.Subject) error {
 	for _, eventType := range EventTypes[e.Kind] {
 		subject.At = eventTime(s, e, eventType)
 		for _, job := range automation.Jobs(processes, eventType, subject, s.Now) {
 			later := job.DueAt.After(s.Now)
-			queued, own := job, automation.Job{}
 			switch {
-			case later:
-			case d.byCron && s.Outbox != nil:
-				queued.Actions, own.Actions = withoutCalendar(job.Actions)
-			case d.byCron:
-			case s.Outbox != nil:
-				queued, own = automation.Job{}, job
-			case d.byPlugin:
-				queued, d.unsent = automation.Job{}, true
-			default:
-				continue
-			}
-			if len(queued.Actions) > 0 {
-				stored, err := jobRow(s, e, queued, subject, later)
+			case later, d.byCron:
+				stored, err := jobRow(s, e, job, subject, later)
 				if err != nil {
 					return err
 				}
 				d.jobs = append(d.jobs, stored)
-			}
-			for _, m := range mailsOf(own) {
-				if m.Calendar.Name != "" {
-					m.Calendar.Content = calendarFile(s, d.w, e.After.Booking.Booking)
-				}
-				if m.Calendar.Content == "" {
-					m.Calendar = outbox.Attachment{}
-				}
-				d.mails = append(d.mails, m)
+			case d.byPlugin:
+				d.unsent = true
+			default:
+				continue
 			}
 			d.notified = d.notified || !later && mailsTo(job, e.After.Customer.Email)
 		}
@@ -234,33 +211,27 @@ func jobRow(s *session.Session, e Event, job automation.Job, subject automation.
 
 // mailsTo reports whether a job sends a mail to an address.
 func mailsTo(job automation.Job, address string) bool {
-	return slices.ContainsFunc(mailsOf(job), func(m outbox.Mail) bool {
-		return slices.ContainsFunc(m.Recipients(), func(to mail.Address) bool { return strings.EqualFold(to.Address, address) })
-	})
-}
-
-// mailsOf returns the mails that a job sends. Their calendar files have only a name.
-func mailsOf(job automation.Job) []outbox.Mail {
-	var mails []outbox.Mail
 	for _, a := range job.Actions {
-		if a.Type != automation.SendEmail {
-			continue
+		if a.Type == automation.SendEmail && slices.ContainsFunc(recipients(a.To), func(to string) bool { return strings.EqualFold(to, address) }) {
+			return true
 		}
-		mails = append(mails, outbox.Mail{To: a.To, Subject: a.Subject, Content: a.Content, Calendar: outbox.Attachment{Name: a.Calendar}})
 	}
-	return mails
+	return false
 }
 
-// withoutCalendar separates actions from mails with a calendar file.
-func withoutCalendar(actions []automation.Action) (without, with []automation.Action) {
-	for _, a := range actions {
-		if a.Calendar == "" {
-			without = append(without, a)
-		} else {
-			with = append(with, a)
+// recipients returns the addresses in a list as the plugin's processes have it, such as Jane Doe <jane@example.com>,
+// office@example.com. A name may have commas.
+func recipients(list string) (addresses []string) {
+	for part := range strings.SplitSeq(list, ",") {
+		address := strings.TrimSpace(part)
+		if start := strings.LastIndexByte(address, '<'); start >= 0 && strings.HasSuffix(address, ">") {
+			address = strings.TrimSpace(address[start+1 : len(address)-1])
+		}
+		if sanitize.ValidEmail(address) {
+			addresses = append(addresses, address)
 		}
 	}
-	return without, with
+	return addresses
 }
 
 // DeleteJobs deletes jobs, if the site has such a table.

@@ -12,15 +12,13 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/events"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
 
-// rendered are the jobs and mails of an event that are left to the plugin, as we would send them.
+// rendered are the jobs of an event that are left to the plugin, as we would store them.
 type rendered struct {
-	Jobs  []session.Row `json:"jobs"`
-	Mails []outbox.Mail `json:"mails"`
+	Jobs []session.Row `json:"jobs"`
 }
 
 // dropPatience is when the plugin no longer sends what was due at an event (OsProcessJobsHelper::create_jobs_for_process).
@@ -29,7 +27,7 @@ const dropPatience = 5 * time.Minute
 // leave leaves what automations send about an event to the plugin, which sends it once the extensions of the site were told,
 // so that it has what they add. SendLeft sends what we have rendered if the plugin does not begin in time.
 func leave(tx *session.Tx, e Event, d *deliveries, all bool) error {
-	text, err := json.Marshal(rendered{d.jobs, d.mails})
+	text, err := json.Marshal(rendered{d.jobs})
 	if err != nil {
 		return fmt.Errorf("leave messages to the plugin: %w", err)
 	}
@@ -42,7 +40,7 @@ func leave(tx *session.Tx, e Event, d *deliveries, all bool) error {
 		left.RenderedDue = tx.Now.Add(dropPatience)
 	}
 	tx.Announce(left)
-	d.jobs, d.mails, d.unsent = nil, nil, false
+	d.jobs, d.unsent = nil, false
 	return nil
 }
 
@@ -100,5 +98,5 @@ func sendLeft(ctx context.Context, tx *session.Tx, id int64) error {
 			return err
 		}
 	}
-	return deliveries{jobs: left.Jobs, mails: left.Mails}.hand(ctx, tx)
+	return deliveries{jobs: left.Jobs}.hand(ctx, tx)
 }

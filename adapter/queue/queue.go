@@ -1,4 +1,4 @@
-// Package queue is what the queues of mails and of deliveries to webhooks have in common, and what wakes
+// Package queue is what the queues of events and of deliveries to webhooks have in common, and what wakes
 // and stops their workers. The rows of a table wait until they are due, one of several servers tries them,
 // and they are tried again until they succeed or are given up. How a server claims a row, in which order
 // rows are tried and what a try is are up to each queue.

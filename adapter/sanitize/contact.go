@@ -26,7 +26,7 @@ func Phone(text string) string {
 	return digits
 }
 
-// maxEmail is the longest address that mail servers accept (RFC 5321) and that the outbox can store.
+// maxEmail is the longest address that mail servers accept (RFC 5321).
 // WordPress has no such limit.
 const maxEmail = 254
 

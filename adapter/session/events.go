@@ -18,17 +18,18 @@ func (s *Session) Tells(event string) bool {
 	return slices.Contains(s.toldEvents(), event) && s.Schema.Has(wpdb.Events)
 }
 
-// toldEvents are the events that extensions listen to; none if nothing tells the extensions.
+// toldEvents are the events that extensions listen to, as the companion reported; none once it is gone, or if nothing
+// tells the extensions.
 func (s *Session) toldEvents() []string {
 	if s.Events == nil {
 		return nil
 	}
-	return s.heardEvents()
+	return s.reported(domain.OptionEvents)
 }
 
-// heardEvents are the events that extensions listen to, as the companion reported; none once it is gone.
-func (s *Session) heardEvents() []string {
-	return slices.DeleteFunc(s.reported(domain.OptionEvents), func(event string) bool { return s.ownMessages && event == extensions.EventMessages })
+// AsksForMessages reports whether the companion has the plugin send what is due when something happens.
+func (s *Session) AsksForMessages() bool {
+	return slices.Contains(s.reported(domain.OptionEvents), extensions.EventMessages)
 }
 
 // PluginSends reports whether the plugin itself sends messages about what the API changes, because something is added

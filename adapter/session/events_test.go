@@ -45,7 +45,7 @@ func TestNobodyIsWokenForNobody(t *testing.T) {
 	}
 }
 
-// TestPluginSends: the plugin sends messages where the companion says so, unless it cannot send mail or the server is to send all.
+// TestPluginSends: the plugin sends messages where the companion says so, unless it cannot send mail.
 func TestPluginSends(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(time.Now()))
@@ -56,14 +56,13 @@ func TestPluginSends(t *testing.T) {
 	database.Execute(t, reportedEvents("booking_created messages"))
 	for name, c := range map[string]struct {
 		processor string
-		own, want bool
+		want      bool
 	}{
-		"it sends":            {"wp_mail", false, true},
-		"it cannot send mail": {"", false, false},
-		"the server sends":    {"wp_mail", true, false},
+		"it sends":            {"wp_mail", true},
+		"it cannot send mail": {"", false},
 	} {
 		platform := session.NewPlatform(db, time.Now)
-		platform.Events, platform.OwnMessages = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler)), c.own
+		platform.Events = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
 		site, err := platform.Session(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -128,7 +128,7 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 		return nil, err
 	}
 	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}, Unread: unread,
-		Events: s.heardEvents()}
+		Events: s.reported(domain.OptionEvents)}
 	site.Asks, _ = canAsk(s)
 	for option, version := range options {
 		site.Versions[versions[option]] = wpdb.PlainText(version)

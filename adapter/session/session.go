@@ -21,7 +21,6 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/language"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -32,8 +31,6 @@ type Platform struct {
 	// that choose any agent at random. NewPlatform sets both.
 	Random io.Reader
 	Pick   func(n int) int
-	// Outbox sends mails for sites that do not send them themselves; nil for none.
-	Outbox *outbox.Relay
 	// Events tell the extensions of the site about changes; nil for none.
 	Events *events.Relay
 	// Asker asks WordPress about decisions of extensions that Bookside does not know; nil to never ask.
@@ -46,8 +43,6 @@ type Platform struct {
 	BookingMetaKeys []string
 	// RefuseIgnored refuses writes that an extension would decide about but that is not honoured.
 	RefuseIgnored bool
-	// OwnMessages renders all messages here, also where the plugin could send them itself.
-	OwnMessages bool
 
 	// Languages are the site's translations of the plugin. NewPlatform finds them in the
 	// site's wp-content, if it is known.
@@ -86,7 +81,6 @@ type Session struct {
 	plugins wpdb.Plugins
 	Random  io.Reader
 	Pick    func(n int) int
-	Outbox  *outbox.Relay
 	Events  *events.Relay
 	Asker   *ask.Asker
 	// Warnings are about the response, for the client.
@@ -95,7 +89,6 @@ type Session struct {
 	caller          *keys.Key // whose permissions apply; nil for the program itself
 	MetaKeys        []string  // see Platform.BookingMetaKeys
 	refuseIgnored   bool      // see Platform.RefuseIgnored
-	ownMessages     bool      // see Platform.OwnMessages
 	Totals          *Totals
 	languages       *language.Files
 	Shared          *Shared
@@ -175,7 +168,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Session{
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
-		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Outbox: p.Outbox, Events: p.Events, Asker: p.Asker, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored, ownMessages: p.OwnMessages,
+		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Events: p.Events, Asker: p.Asker, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
 		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }

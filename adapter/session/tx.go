@@ -126,9 +126,6 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 
 // wakeWorkers wakes the workers that process what a transaction left for them.
 func (s *Session) wakeWorkers() {
-	if s.Outbox != nil {
-		s.Outbox.Wake()
-	}
 	if len(s.toldEvents()) > 0 {
 		s.Events.Wake()
 	}

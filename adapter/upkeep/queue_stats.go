@@ -8,21 +8,18 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
 
-// QueueStats counts the work that waits for the site's own job runner, for the outbox, for
-// customers, and for the journal.
+// QueueStats counts the work that waits for the site's own job runner, for customers, and for
+// the journal.
 type QueueStats struct {
 	// Scheduled jobs of the site, and those that should have run by now: many overdue jobs mean that the
 	// site's cron does not run. Only the newest recentJobs rows are counted, because nothing ever deletes
 	// rows of the table.
 	JobsScheduled, JobsOverdue int
-	// Mails in the outbox by state. States without mails are included.
-	Mails map[string]int
-	Holds int // that have not expired
+	Holds                      int // that have not expired
 	// ChangesWaiting is how long the oldest change has been waiting for its number, or 0 if none is. It
 	// exceeds journal.Late only if no server numbers changes.
 	ChangesWaiting time.Duration
@@ -50,14 +47,8 @@ func LoadQueueStats(ctx context.Context, s *session.Session) (QueueStats, error)
 		}
 	}
 	var err error
-	if q.ChangesWaiting, err = ChangesWaiting(ctx, s); err != nil {
-		return q, err
-	}
-	if s.Schema.Has(wpdb.Outbox) {
-		q.Mails, err = outbox.Count(ctx, s.DB)
-		return q, err
-	}
-	return q, nil
+	q.ChangesWaiting, err = ChangesWaiting(ctx, s)
+	return q, err
 }
 
 // ChangesWaiting returns how long the oldest change has been waiting for its number.

@@ -7,14 +7,12 @@ import (
 
 	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // Restored is what was done after a backup was restored.
 type Restored struct {
-	Mails    int64   // waiting before, now held
 	Events   int64   // for extensions of the site, waiting before, now dropped
 	Webhooks []int64 // enabled before, now disabled
 	Holds    int64   // dropped
@@ -22,15 +20,12 @@ type Restored struct {
 }
 
 // CleanUpRestored prepares our own tables, in one transaction, for a restored backup: cursors of clients
-// expire, because numbers of changes will be assigned again. Queued mails and webhooks are not sent until
-// somebody releases them, because they may have been sent already. Old holds and logins end.
+// expire, because numbers of changes will be assigned again. Webhooks are not sent until somebody
+// enables them, because what waits may have been sent already. Old holds and logins end.
 func CleanUpRestored(ctx context.Context, p *session.Platform) (r Restored, err error) {
 	err = p.DB.Transact(ctx, "note that a backup was restored", func(tx *wpdb.DB) (err error) {
 		r = Restored{}
 		if err := journal.Restored(ctx, tx); err != nil {
-			return err
-		}
-		if r.Mails, err = outbox.Hold(ctx, tx); err != nil {
 			return err
 		}
 		if r.Events, err = events.Drop(ctx, tx, p.Now()); err != nil {
@@ -52,15 +47,4 @@ func CleanUpRestored(ctx context.Context, p *session.Platform) (r Restored, err 
 func deleteAll(ctx context.Context, tx *wpdb.DB, table wpdb.Table) (int64, error) {
 	result, err := wpdb.Exec(ctx, tx, "delete rows of before", sq.Delete(tx.Name(table)).Where(sq.NotEq{"expires_at": nil}))
 	return result.Rows, err
-}
-
-// SendHeldMails sends the mails held since a backup was restored, except those that are too old. It returns
-// the number of each.
-func SendHeldMails(ctx context.Context, p *session.Platform) (sent, old int64, err error) {
-	return outbox.Release(ctx, p.DB, p.Now())
-}
-
-// DropHeldMails gives up the mails held since a backup was restored, and returns their number.
-func DropHeldMails(ctx context.Context, p *session.Platform) (int64, error) {
-	return outbox.Drop(ctx, p.DB, p.Now())
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/idempotency"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/queue"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/requestlog"
@@ -22,9 +21,8 @@ import (
 )
 
 // Sweeper deletes rows of our own tables that are no longer needed: stored responses to requests with an
-// Idempotency-Key, holds, mails, the log of webhooks, requests, and records of what keys created that no
-// longer exists. They may contain personal data, so their deletion must not depend on the next request or
-// mail. Any number of processes may sweep one database.
+// Idempotency-Key, holds, the log of webhooks, requests, and records of what keys created that no
+// longer exists. They may contain personal data, so their deletion must not depend on the next request. Any number of processes may sweep one database.
 type Sweeper struct {
 	db  *wpdb.DB
 	now domain.Clock
@@ -61,8 +59,6 @@ func (s *Sweeper) Run(ctx context.Context) {
 func (s *Sweeper) Sweep(ctx context.Context) (deleted int, err error) {
 	old := []webhooks.OldRows{
 		{Table: wpdb.Idempotency, Which: idempotency.Expired(s.db, s.now())},
-		{Table: wpdb.Outbox, Which: outbox.Finished(s.db, s.now())},
-		{Table: wpdb.Outbox, Which: outbox.Abandoned(s.db, s.now())},
 		{Table: wpdb.Events, Which: events.Finished(s.db, s.now())},
 	}
 	old = append(old, webhooks.Old(s.db, s.now())...)

@@ -27,8 +27,6 @@ func TestSweepConflictsAreRetried(t *testing.T) {
 	mock.ExpectBegin()
 	mock.ExpectExec("DELETE FROM .*idempotency").WillReturnResult(sqlmock.NewResult(0, 1))
 	mock.ExpectCommit()
-	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
-	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
 	mock.ExpectQuery("SELECT id FROM .*events").WillReturnRows(ids())
 	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks", "holds", "requests"} {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
@@ -44,12 +42,10 @@ func TestSweepGoesOn(t *testing.T) {
 	db, mock := wpdbtest.Mock(t)
 	ids := func() *sqlmock.Rows { return sqlmock.NewRows([]string{"id"}) }
 	mock.ExpectQuery("SELECT id FROM .*idempotency").WillReturnError(&mysql.MySQLError{Number: 1142})
-	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids().AddRow(1))
+	mock.ExpectQuery("SELECT id FROM .*events").WillReturnRows(ids().AddRow(1))
 	mock.ExpectBegin()
-	mock.ExpectExec("DELETE FROM .*outbox").WillReturnResult(sqlmock.NewResult(0, 1))
+	mock.ExpectExec("DELETE FROM .*events").WillReturnResult(sqlmock.NewResult(0, 1))
 	mock.ExpectCommit()
-	mock.ExpectQuery("SELECT id FROM .*outbox").WillReturnRows(ids())
-	mock.ExpectQuery("SELECT id FROM .*events").WillReturnRows(ids())
 	for _, table := range []string{"webhook_tries", "webhook_deliveries", "webhook_tries", "webhook_deliveries", "webhooks"} {
 		mock.ExpectQuery("SELECT .*id FROM .*" + table).WillReturnRows(ids())
 	}

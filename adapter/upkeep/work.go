@@ -13,7 +13,6 @@ import (
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/outbox"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/wpdb"
@@ -30,7 +29,6 @@ type Work struct {
 	Writes   *string // why some writes are refused, see Session.CheckWritable; "" if none is
 	Jobs     *JobWork
 	Webhooks *WebhookWork
-	Mails    *MailWork
 	Keys     *[]keys.Expiring // that expire within ExpiresSoon
 
 	Extensions *[]extensions.Active // that take part in the site's bookings, or should
@@ -39,9 +37,9 @@ type Work struct {
 
 // JobWork is the state of the plugin's jobs.
 type JobWork struct {
-	Run       bool // the site runs them
-	SendsMail bool // Bookside sends the mails of bookings, if the site does not
-	Late      []LateJob
+	Run  bool // the site runs them
+	Told bool // the plugin is told to send what is due at once
+	Late []LateJob
 }
 
 // LateJob is a job that should have run before now.
@@ -54,19 +52,11 @@ type LateJob struct {
 // WebhookWork lists the webhooks that do not work although nobody disabled them.
 type WebhookWork struct{ Failing, Ended []webhooks.Trouble }
 
-// MailWork is the state of the outbox: how many mails are in each state, and those that need attention.
-type MailWork struct {
-	Counts map[string]int
-	outbox.Stuck
-}
-
 // When work counts as late. Each is longer than the work takes while everything runs.
 const (
 	JobsLate      = 30 * time.Minute   // WordPress's cron runs them every five minutes
-	MailsLate     = time.Hour          // enough for several attempts at a mail server
-	MailsRecent   = 3 * 24 * time.Hour // how long a failed mail deserves attention
-	EventsRecent  = MailsRecent
-	EventsLate    = 10 * time.Minute // twice the longest pause between two tries
+	EventsRecent  = 3 * 24 * time.Hour // how long a failed event deserves attention
+	EventsLate    = 10 * time.Minute   // twice the longest pause between two tries
 	ExpiresSoon   = 7 * 24 * time.Hour
 	WorkListLimit = 101 // of each list: "more than 100" is precise enough
 )
@@ -88,7 +78,7 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 				return err
 			}
 			w.Writes = new(writeProblem(site))
-			jobs, err := jobWork(ctx, site, p.Outbox != nil)
+			jobs, err := jobWork(ctx, site)
 			w.Jobs = known(jobs, err)
 			if err != nil {
 				return err
@@ -101,14 +91,6 @@ func LoadWork(ctx context.Context, p *session.Platform) (Work, error) {
 			var found WebhookWork
 			found.Failing, found.Ended, err = webhooks.FindTrouble(ctx, p.DB, WorkListLimit)
 			w.Webhooks = known(found, err)
-			return err
-		},
-		func() (err error) {
-			var found MailWork
-			if found.Counts, err = outbox.Count(ctx, p.DB); err == nil {
-				found.Stuck, err = outbox.FindStuck(ctx, p.DB, now.Add(-MailsLate), now.Add(-MailsRecent), WorkListLimit)
-			}
-			w.Mails = known(found, err)
 			return err
 		},
 		func() error {
@@ -156,8 +138,8 @@ func writeProblem(s *session.Session) string {
 	return ""
 }
 
-func jobWork(ctx context.Context, s *session.Session, sendsMail bool) (j JobWork, err error) {
-	j.SendsMail = sendsMail
+func jobWork(ctx context.Context, s *session.Session) (j JobWork, err error) {
+	j.Told = s.AsksForMessages()
 	if j.Run, err = RunsJobs(ctx, s); err != nil || !s.Schema.Has(wpdb.ProcessJobs) {
 		return j, err
 	}

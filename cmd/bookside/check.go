@@ -139,9 +139,6 @@ func (f *findings) examineWork(ctx context.Context, c settings.Config, now domai
 		return err
 	}
 	work.Restored = f.server.restored() && !f.server.foreign()
-	if work.Jobs != nil {
-		work.Jobs.SendsMail = c.Mail.Enabled
-	}
 	f.work, f.rating = work, diagnose.Rate(work)
 	var waits string
 	switch active := domain.ValueOr(work.Extensions, nil); {

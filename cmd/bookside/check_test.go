@@ -43,13 +43,13 @@ func TestCheckFindsChangesWithoutNumbers(t *testing.T) {
 		t.Errorf("changes are rated without a table: %s", got)
 	}
 	newKey(t, env)
-	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "✓ changes        none waits for its number\n", "✓ mails          none in the outbox\n", "✓ webhooks       none fails\n", "✓ key expiry     none within a week\n")
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "✓ changes        none waits for its number\n", "✓ webhooks       none fails\n", "✓ key expiry     none within a week\n")
 	execute(t, db.SQL, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '2026-11-21 09:27:00')")
 	wantTexts(t, run(t, env, "", "check").want(t, exit.Failure, "the site can be served, but not all is well:\n  changes: the oldest has been").stdout, "✗ changes        the oldest has been waiting for its number for 3m0s: webhooks")
 	wantTexts(t, run(t, env, "", "check", "--json").want(t, exit.Failure).stdout, `"ok": false`, `"changes_waiting_seconds": 180`, `"code": "changes_late"`)
 }
 
-// TestCheckNamesWhatStandsStill: check names what it counts, and knows whether this machine sends mails.
+// TestCheckNamesWhatStandsStill: check names what it counts.
 func TestCheckNamesWhatStandsStill(t *testing.T) {
 	t.Parallel()
 	db := small(t)
@@ -61,8 +61,6 @@ func TestCheckNamesWhatStandsStill(t *testing.T) {
 	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout,
 		"! webhooks       1 failing since 2026-11-20 10:00:00; see its deliveries on the console: 5 (till)\n", "! webhooks       1 disabled, but by nobody; enable or delete them: 6 (crm, a backup was restored)\n",
 		"! key expiry     1 within a week, the first on 2026-11-23 00:00:00; see bookside keys roll: 1 (", "! jobs           not run by the site")
-	wantTexts(t, run(t, append(env, "BOOKSIDE_MAIL__ENABLED=true", "BOOKSIDE_MAIL__SMTP__HOST=localhost", "BOOKSIDE_MAIL__FROM=a@example.com"), "", "check").want(t, exit.OK).stdout,
-		"✓ jobs           not run by the site; Bookside sends the mails of bookings\n")
 }
 
 // TestCheckFindsWrongEnds: bookings whose stored end cannot be right are named.
@@ -157,7 +155,7 @@ func TestCheckLostTables(t *testing.T) {
 	}{
 		{"locks", "wp_bookside_locks", "1 valid of 1"},
 		{"keys", "wp_bookside_api_keys", "0 valid of 0"},
-		{"several", "wp_bookside_idempotency, wp_bookside_outbox", "1 valid of 1"},
+		{"several", "wp_bookside_idempotency, wp_bookside_holds", "1 valid of 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,13 +1,8 @@
 package main
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
-	"mime"
-	"mime/multipart"
-	"mime/quotedprintable"
 	"net/mail"
 	"path/filepath"
 	"regexp"
@@ -34,11 +29,11 @@ const (
 )
 
 // TestMailsAreLatePoints: the mails about a booking by the API are those that LatePoint sends about the same booking on
-// the site: to whom, subject and content. LatePoint makes those of a site with extensions, and the server the others.
+// the site: to whom, subject and content.
 func TestMailsAreLatePoints(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	s := &messagesSite{toldSite: &toldSite{bookingSite: newBookingSite(t, fixtures.NewWordPressWithPlatform(t, db), db)}, mail: fixtures.NewSMTPServer(t)}
+	s := &messagesSite{toldSite: &toldSite{bookingSite: newBookingSite(t, fixtures.NewWordPressWithPlatform(t, db), db)}}
 	writeBelow(t, s.Content, map[string]string{"plugins/meeting/meeting.php": string(readFile(t, "testdata/meeting.php"))})
 	db.Execute(t, "DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'Ring <twice> & wait' WHERE id = 1")
 	for id, m := range []struct{ event, to, subject, variables string }{
@@ -83,24 +78,6 @@ func TestMailsAreLatePoints(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s.mails(again())); diff != "" {
 		t.Errorf("mails that LatePoint sends about a booking by the API (-site +API):\n%s", diff)
-	}
-	if sent := s.mail.Received(); len(sent) > 0 {
-		t.Errorf("the server has sent %d", len(sent))
-	}
-
-	s.Run(t, "update_option('active_plugins', ['latepoint/latepoint.php']);")
-	s.visit()
-	order := again()
-	s.s.eventually("the mails of the server", func() bool { return len(s.mail.Received()) == len(want) })
-	var got []string
-	for _, m := range s.mail.Received() {
-		got = append(got, s.mailTo(order, textOf(t, m))...)
-	}
-	slices.Sort(got)
-	blocks := func(m string) bool { return strings.Contains(m, "\nblocks\n") }
-	want, got = slices.DeleteFunc(want, blocks), slices.DeleteFunc(got, blocks)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("mails of the server (-site +API):\n%s", diff)
 	}
 }
 
@@ -149,52 +126,4 @@ func (s *messagesSite) mailTo(order int, sent [3]string) (mails []string) {
 		mails = append(mails, to.String()+"\n"+text)
 	}
 	return mails
-}
-
-// textOf returns the recipients, the subject and the HTML of a mail.
-func textOf(t *testing.T, sent fixtures.SentMail) [3]string {
-	t.Helper()
-	message, err := mail.ReadMessage(strings.NewReader(sent.Data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	subject, err := new(mime.WordDecoder).DecodeHeader(message.Header.Get("Subject"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return [3]string{message.Header.Get("To"), subject, htmlOf(t, message.Header.Get("Content-Type"), message.Header.Get("Content-Transfer-Encoding"), message.Body)}
-}
-
-// htmlOf returns the HTML of a part of a mail.
-func htmlOf(t *testing.T, kind, encoding string, body io.Reader) string {
-	t.Helper()
-	media, parameters, err := mime.ParseMediaType(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.HasPrefix(media, "multipart/") {
-		parts := multipart.NewReader(body, parameters["boundary"])
-		html := ""
-		for {
-			part, err := parts.NextRawPart()
-			if err == io.EOF {
-				return html
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			html = htmlOf(t, part.Header.Get("Content-Type"), part.Header.Get("Content-Transfer-Encoding"), part)
-		}
-	}
-	switch strings.ToLower(encoding) {
-	case "quoted-printable":
-		body = quotedprintable.NewReader(body)
-	case "base64":
-		body = base64.NewDecoder(base64.StdEncoding, body)
-	}
-	text, err := io.ReadAll(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

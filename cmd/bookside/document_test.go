@@ -59,7 +59,7 @@ func TestSettingDefaults(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"db.dsn": "", "db.prefix": "", "wordpress.site_id": "0", "db.max_open": "10", "db.kill_abandoned": "true", "db.prepare": "true",
-		"conflicts.interval": "5m", "server.drain_delay": "1s", "server.base_paths": "/wp-json/latepoint-api/v1,/v1", "mail.smtp.tls": "starttls",
+		"conflicts.interval": "5m", "server.drain_delay": "1s", "server.base_paths": "/wp-json/latepoint-api/v1,/v1",
 	}
 	for _, s := range settings.All {
 		got, _ := s.DefaultText()

@@ -19,39 +19,18 @@ func (p *program) restored() *cobra.Command {
 		Long: `Tells Bookside that a backup of the database was restored. Run it before serve is started again:
 
   - Cursors of GET /changes expire, because their numbers will be reused.
-  - Mails that waited in the backup are held, because they may have been sent since.
-  - Webhooks are disabled for the same reason. Enable each on the console or by the API, there with
-    skip to send only future events.
+  - Webhooks are disabled, because what waits may have been sent since. Enable each on the console or
+    by the API, there with skip to send only future events.
   - Events that wait for extensions of the site are dropped, because they may have been sent since.
   - Holds of slots are dropped, and console sessions end.
 
-Keys that were revoked after the backup are valid again: check keys list.
-
-With --mails it only handles the held mails: send sends them, drop drops them.`,
+Keys that were revoked after the backup are valid again: check keys list.`,
 	}
-	flags := p.configFlags(command)
-	mails := flags.String("mails", "", "`send` or drop the mails that are held")
+	p.configFlags(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx := command.Context()
-		if *mails != "" && *mails != "send" && *mails != "drop" {
-			return usageErrorf("--mails: write send or drop")
-		}
-		return p.withOwnTables(ctx, wpdb.Outbox, func(db *wpdb.DB) error {
+		return p.withOwnTables(ctx, wpdb.Webhooks, func(db *wpdb.DB) error {
 			platform := session.NewPlatform(db, p.now)
-			switch *mails {
-			case "send":
-				sent, old, err := upkeep.SendHeldMails(ctx, platform)
-				if err != nil {
-					return err
-				}
-				return p.print(fmt.Sprintf("%d mails will be sent, %d were too old and are dropped.\n", sent, old))
-			case "drop":
-				dropped, err := upkeep.DropHeldMails(ctx, platform)
-				if err != nil {
-					return err
-				}
-				return p.print(fmt.Sprintf("%d mails were dropped.\n", dropped))
-			}
 			platform.Webhooks = webhooks.NewStore(db, p.now, nil, webhooks.Vault{}, platform.Journal)
 			done, err := upkeep.CleanUpRestored(ctx, platform)
 			if err != nil {
@@ -67,9 +46,6 @@ func restoredText(r upkeep.Restored) string {
 	var text strings.Builder
 	text.WriteString("Cursors of GET /changes have expired.\n")
 	fmt.Fprintf(&text, "%d holds and %d logins of the console have ended.\n", r.Holds, r.Sessions)
-	if r.Mails > 0 {
-		fmt.Fprintf(&text, "%d mails are held: bookside restored --mails send, or --mails drop.\n", r.Mails)
-	}
 	if r.Events > 0 {
 		fmt.Fprintf(&text, "%d events for extensions of the site are dropped: bookside check names those.\n", r.Events)
 	}

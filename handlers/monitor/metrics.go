@@ -198,7 +198,6 @@ var (
 	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
 	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")
 	holdsNow      = newDesc("holds", "Slots kept for customers who have yet to book.")
-	outboxMails   = newDesc("outbox_mails", "Mails in the outbox, by state.", "state")
 
 	webhooksNow      = newDesc("webhooks", "Webhooks, by state; failing ones are enabled too.", "state")
 	webhooksBehind   = newDesc("webhook_entries_behind", "Entries of the journal that the slowest webhook has not read yet.")
@@ -208,7 +207,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, changeWait, ready, databaseUp, siteUp, jobsScheduled, jobsOverdue, holdsNow, outboxMails,
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, changeWait, ready, databaseUp, siteUp, jobsScheduled, jobsOverdue, holdsNow,
 		webhooksNow, webhooksBehind, webhookTries, webhooksDisabled} {
 		to <- d
 	}
@@ -259,9 +258,6 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(jobsOverdue, float64(stats.JobsOverdue))
 	gauge(holdsNow, float64(stats.Holds))
 	gauge(changeWait, stats.ChangesWaiting.Seconds())
-	for state, mails := range stats.Mails {
-		gauge(outboxMails, float64(mails), state)
-	}
 }
 
 // examineInTime returns the readiness that /readyz reports.

@@ -35,9 +35,6 @@ func (s *Server) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) 
 			err = s.prepare(ctx, db, platform)
 		}
 	}
-	if err == nil {
-		platform.Outbox, err = s.newOutbox(ctx, db)
-	}
 	platform.Events = events.NewRelay(db, s.Now, newCompanion(s.Config, platform), s.Log)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
@@ -106,7 +103,6 @@ func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Plat
 	platform := session.NewPlatform(db, now)
 	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
 	platform.RefuseIgnored = c.Extensions.Unknown == settings.RefuseUnknown
-	platform.OwnMessages = c.Extensions.Messages == settings.ServerSends
 	if c.Extensions.Ask == settings.AskAuto {
 		platform.Asker = NewAsker(c, platform)
 	}

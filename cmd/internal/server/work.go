@@ -34,9 +34,6 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 	if requests != nil {
 		work.Go(func() { requests.Run(ctx) })
 	}
-	if platform.Outbox != nil {
-		work.Go(func() { s.sendMails(ctx, platform.Outbox) })
-	}
 	if s.Config.Webhooks.Enabled {
 		work.Go(func() { s.sendWebhooks(ctx, db, platform) })
 	}

@@ -81,18 +81,6 @@ type Config struct {
 		CountMaxAge  time.Duration
 		MaxExports   int
 	}
-	Mail struct {
-		Enabled  bool
-		From     string
-		FromName string
-		SMTP     struct {
-			Host     string
-			Port     int
-			TLS      string
-			User     string
-			Password string
-		}
-	}
 	Webhooks struct {
 		Enabled      bool
 		SecretKey    string
@@ -103,7 +91,6 @@ type Config struct {
 		Cache       time.Duration
 		Unreachable string
 		Unknown     string
-		Messages    string
 	}
 	Compat struct {
 		Timestamps      string

@@ -4,8 +4,6 @@ package settings
 
 import (
 	"fmt"
-	"net"
-	"net/mail"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,28 +59,20 @@ func (s Setting) secret(mask func(string) string) Setting { s.mask = mask; retur
 
 // Keys that other code names in messages or sets.
 const (
-	DSN          = "db.dsn"
-	Prefix       = "db.prefix"
-	TLS          = "db.tls"
-	TLSCA        = "db.tls_ca"
-	WPConfig     = "wordpress.config"
-	Listen       = "server.listen"
-	AdminListen  = "admin.listen"
-	AdminHosts   = "admin.hosts"
-	SecretKey    = "webhooks.secret_key"
-	Redis        = "rate_limit.redis"
-	mailPassword = "mail.smtp.password"
+	DSN         = "db.dsn"
+	Prefix      = "db.prefix"
+	TLS         = "db.tls"
+	TLSCA       = "db.tls_ca"
+	WPConfig    = "wordpress.config"
+	Listen      = "server.listen"
+	AdminListen = "admin.listen"
+	AdminHosts  = "admin.hosts"
+	SecretKey   = "webhooks.secret_key"
+	Redis       = "rate_limit.redis"
 )
 
 // DefaultPrefix is WordPress's default.
 const DefaultPrefix = "wp_"
-
-// Encryption of the connection to the mail server.
-const (
-	MailStartTLS = "starttls" // required after the greeting
-	MailTLS      = "tls"      // from the start
-	MailPlain    = "none"
-)
 
 // The values of extensions.ask.
 const (
@@ -100,12 +90,6 @@ const (
 const (
 	ServeUnknown  = "serve"
 	RefuseUnknown = "refuse"
-)
-
-// The values of extensions.messages.
-const (
-	PluginSends = "plugin"
-	ServerSends = "server"
 )
 
 // The values of log.format.
@@ -167,7 +151,7 @@ var All = []Setting{
 		must(emptyOr(isWebAddress), "write an address such as http://127.0.0.1:8080")).
 		noted("the option siteurl"),
 	newSetting("wordpress.content", func(c *Config) *string { return &c.WordPress.Content }, "",
-		"path of the site's wp-content, which has the plugin's translations; without it, texts that Bookside stores or mails are English instead of in the site's language").
+		"path of the site's wp-content, which has the plugin's translations; without it, texts that Bookside stores are English instead of in the site's language").
 		noted("WP_CONTENT_DIR of the wp-config.php, else wp-content beside it; none without wordpress.config"),
 
 	newSetting(Listen, func(c *Config) *string { return &c.Server.Listen }, "127.0.0.1:8080",
@@ -276,36 +260,6 @@ var All = []Setting{
 	newSetting("lists.max_exports", func(c *Config) *int { return &c.Lists.MaxExports }, 4,
 		"lists that may be sent as CSV or iCalendar at the same time; others get 503", atLeastNumber(1, "write a number of at least 1, such as 4")),
 
-	newSetting("mail.enabled", func(c *Config) *bool { return &c.Mail.Enabled }, false,
-		"send notifications from here if the site itself does not"),
-	newSetting("mail.from", func(c *Config) *string { return &c.Mail.From }, "",
-		"sender address of notifications, such as office@example.com",
-		must(emptyOr(PlainAddress), "write one plain address, such as office@example.com; its name goes to mail.from_name")).
-		noted("that of the site's own notifications"),
-	newSetting("mail.from_name", func(c *Config) *string { return &c.Mail.FromName }, "",
-		"sender name of notifications, such as the name of the business",
-		must(func(name string) bool { return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) }, "write one line")).
-		noted("that of the site's own notifications"),
-	newSetting("mail.smtp.host", func(c *Config) *string { return &c.Mail.SMTP.Host }, "",
-		"mail server, such as smtp.example.com",
-		unless(func(host string, c *Config) bool { return host != "" || !c.Mail.Enabled }, "write the name of the mail server, such as smtp.example.com; mail.enabled needs it"),
-		must(func(host string) bool { return !strings.ContainsAny(host, " /@:") || net.ParseIP(host) != nil }, "write a name or an address without a port, such as smtp.example.com")).
-		noted("none"),
-	newSetting("mail.smtp.port", func(c *Config) *int { return &c.Mail.SMTP.Port }, 587,
-		"port of the mail server; usually 465 with tls", between(1, 65535, "write a number from 1 to 65535, such as 587")),
-	newSetting("mail.smtp.tls", func(c *Config) *string { return &c.Mail.SMTP.TLS }, MailStartTLS,
-		"starttls, tls (from the start of the connection) or none",
-		oneOf("write starttls, tls or none", MailStartTLS, MailTLS, MailPlain),
-		unless(func(mode string, c *Config) bool { return mode != MailPlain || c.Mail.SMTP.User == "" }, "none would send the password unencrypted; write starttls or tls")),
-	newSetting("mail.smtp.user", func(c *Config) *string { return &c.Mail.SMTP.User }, "",
-		"user name, if the mail server requires a login",
-		unless(func(user string, c *Config) bool { return user != "" || c.Mail.SMTP.Password == "" }, "write the user of mail.smtp.password")).
-		noted("none"),
-	newSetting(mailPassword, func(c *Config) *string { return &c.Mail.SMTP.Password }, "",
-		"password of that user",
-		unless(func(password string, c *Config) bool { return password != "" || c.Mail.SMTP.User == "" }, fmt.Sprintf("write the password of mail.smtp.user (%s or %s)", EnvName(mailPassword), EnvName(mailPassword)+fileSuffix))).
-		noted("none").secret(maskAll),
-
 	newSetting("webhooks.enabled", func(c *Config) *bool { return &c.Webhooks.Enabled }, true,
 		"send webhooks from this server; set it to false where a copy of the site must not reach its receivers"),
 	newSetting(SecretKey, func(c *Config) *string { return &c.Webhooks.SecretKey }, "",
@@ -327,9 +281,6 @@ var All = []Setting{
 	newSetting("extensions.unknown", func(c *Config) *string { return &c.Extensions.Unknown }, ServeUnknown,
 		"what to do with a booking that would be affected by an extension that is not honoured: serve writes it; refuse answers 503 and names the extension",
 		oneOf("write serve or refuse", ServeUnknown, RefuseUnknown)),
-	newSetting("extensions.messages", func(c *Config) *string { return &c.Extensions.Messages }, PluginSends,
-		"who sends messages about changes by the API where the companion is there and something is added to LatePoint: plugin has LatePoint send them once the extensions were told, so that they have its variables; server does not wait for that",
-		oneOf("write plugin or server", PluginSends, ServerSends)),
 
 	newSetting("compat.timestamps", func(c *Config) *string { return &c.Compat.Timestamps }, "stored",
 		"stored returns timestamps as they are stored, in UTC, like the PHP extension; site returns them in the site's time zone",
@@ -362,9 +313,3 @@ var (
 )
 
 var requestLimit = atLeastNumber(1, "write a number from 1; to disable all limits, set rate_limit.enabled to false")
-
-// PlainAddress reports whether a text is an e-mail address without a name, in ASCII.
-func PlainAddress(text string) bool {
-	address, err := mail.ParseAddress(text)
-	return err == nil && address.Address == text && !strings.ContainsFunc(text, func(r rune) bool { return r > '~' })
-}

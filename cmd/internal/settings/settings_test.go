@@ -118,11 +118,8 @@ func TestEverySetting(t *testing.T) {
 	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
 	want.RateLimit.TestPerMinute, want.RateLimit.TestPerHour = 3, 4
 	want.RateLimit.Redis = "redis://u:p=q,r@h:1/2"
-	want.Mail.Enabled, want.Mail.From, want.Mail.FromName = true, "a@example.com", "A, B"
-	want.Mail.SMTP.Host, want.Mail.SMTP.Port, want.Mail.SMTP.TLS = "h", 25, "none"
-	want.Mail.SMTP.User, want.Mail.SMTP.Password = "u", "p=q,r"
 	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
-	want.Log.Format, want.Log.Clients, want.Extensions.Unknown, want.Extensions.Messages = "json", true, "refuse", "server"
+	want.Log.Format, want.Log.Clients, want.Extensions.Unknown = "json", true, "refuse"
 	want.Extensions.Ask, want.Extensions.Cache, want.Extensions.Unreachable = "never", 5*time.Second, "serve"
 	want.Changes.Interval, want.Changes.Sweep, want.Changes.Keep, want.Changes.Waiting = 2*time.Second, time.Minute, 48*time.Hour, 9
 	want.Webhooks.Enabled, want.Webhooks.SecretKey, want.Webhooks.AllowPrivate = false, strings.Repeat("k", 43)+"=", true
@@ -142,14 +139,11 @@ func TestEverySetting(t *testing.T) {
 		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
 		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
 		{"rate_limit.redis", "redis://u:p=q,r@h:1/2", ""},
-		{"mail.enabled", "true", ""}, {"mail.from", "a@example.com", ""}, {"mail.from_name", "A, B", ""},
-		{"mail.smtp.host", "h", ""}, {"mail.smtp.port", "25", ""}, {"mail.smtp.tls", "none", ""},
-		{"mail.smtp.user", "u", ""}, {"mail.smtp.password", "p=q,r", ""},
 		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""}, {"log.format", "json", ""}, {"log.clients", "true", ""},
 		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""}, {"requests.keep", "100", ""},
 		{"webhooks.enabled", "false", ""}, {"webhooks.secret_key", strings.Repeat("k", 43) + "=", ""}, {"webhooks.allow_private", "true", ""},
 		{"extensions.ask", "never", ""}, {"extensions.cache", "5s", ""}, {"extensions.unreachable", "serve", ""},
-		{"extensions.unknown", "refuse", ""}, {"extensions.messages", "server", ""}, {"mcp.enabled", "false", ""}, {"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""}, {"lists.max_exports", "2", ""},
+		{"extensions.unknown", "refuse", ""}, {"mcp.enabled", "false", ""}, {"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""}, {"lists.max_exports", "2", ""},
 	}
 	l, err := newLayers()
 	if err != nil {
@@ -426,39 +420,11 @@ func TestValidate(t *testing.T) {
 		{"a meta key with a space", func(c *Config) { c.Compat.BookingMetaKeys = []string{"zoom url"} }, "compat.booking_meta_keys: \"zoom url\": write a key"},
 		{"a secret meta key", func(c *Config) { c.Compat.BookingMetaKeys = []string{"Key_To_Manage_for_agent"} }, "compat.booking_meta_keys: \"Key_To_Manage_for_agent\": this value lets anyone manage the booking"},
 		{"extensions", func(c *Config) { c.Extensions.Unknown = "ask" }, "extensions.unknown: write serve or refuse"},
-		{"messages", func(c *Config) { c.Extensions.Messages = "never" }, "extensions.messages: write plugin or server"},
 		{"who is asked", func(c *Config) { c.Extensions.Ask = "always" }, "extensions.ask: write auto or never"},
 		{"kept answers", func(c *Config) { c.Extensions.Cache = 2 * time.Hour }, "extensions.cache: write a time up to 1h"},
 		{"without WordPress", func(c *Config) { c.Extensions.Unreachable = "" }, "extensions.unreachable: write refuse or serve"},
 		{"level", func(c *Config) { c.Log.Level = "INFO+2" }, "log.level: write debug, info, warn or error"},
 		{"format", func(c *Config) { c.Log.Format = "xml" }, "log.format: write auto, text, json"},
-	})
-}
-
-func TestValidateMail(t *testing.T) {
-	t.Parallel()
-	c := valid()
-	c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = true, "office@example.com", "smtp.example.com"
-	validate(t, c, []validation{
-		{"valid", func(*Config) {}, ""},
-		{"login", func(c *Config) { c.Mail.SMTP.User, c.Mail.SMTP.Password = "u", "p" }, ""},
-		{"address", func(c *Config) { c.Mail.SMTP.Host = "::1" }, ""},
-		{"off", func(c *Config) { c.Mail.Enabled, c.Mail.From, c.Mail.SMTP.Host = false, "", "" }, ""},
-		{"no host", func(c *Config) { c.Mail.SMTP.Host = "" }, "mail.smtp.host: write the name of the mail server"},
-		{"host with port", func(c *Config) { c.Mail.SMTP.Host = "mail:25" }, "mail.smtp.host: write a name or an address without a port"},
-		{"host as URL", func(c *Config) { c.Mail.SMTP.Host = "unix:///run/mail" }, "mail.smtp.host: write a name or an address without a port"},
-		{"port", func(c *Config) { c.Mail.SMTP.Port = 0 }, "mail.smtp.port: write a number from 1 to 65535"},
-		{"port, large", func(c *Config) { c.Mail.SMTP.Port = 65536 }, "mail.smtp.port: write a number from 1 to 65535"},
-		{"tls", func(c *Config) { c.Mail.SMTP.TLS = "ssl" }, "mail.smtp.tls: write starttls, tls or none"},
-		{"user alone", func(c *Config) { c.Mail.SMTP.User = "u" }, "mail.smtp.password: write the password of mail.smtp.user (BOOKSIDE_MAIL__SMTP__PASSWORD or BOOKSIDE_MAIL__SMTP__PASSWORD_FILE)"},
-		{"password alone", func(c *Config) { c.Mail.SMTP.Password = "p" }, "mail.smtp.user: write the user of mail.smtp.password"},
-		{"password in the clear", func(c *Config) {
-			c.Mail.SMTP.User, c.Mail.SMTP.Password, c.Mail.SMTP.TLS = "u", "p", MailPlain
-		}, "mail.smtp.tls: none would send the password"},
-		{"the site's sender", func(c *Config) { c.Mail.From, c.Mail.FromName = "", "" }, ""},
-		{"sender with name", func(c *Config) { c.Mail.From = "Office <office@example.com>" }, "mail.from: write one plain address"},
-		{"sender beyond ASCII", func(c *Config) { c.Mail.From = "büro@example.com" }, "mail.from: write one plain address"},
-		{"name of two lines", func(c *Config) { c.Mail.FromName = "a\nb" }, "mail.from_name: write one line"},
 	})
 }
 
