@@ -185,7 +185,7 @@ type faultySite struct {
 	client    *http.Client
 	api, key  string
 	starts    []string
-	arrived   func() []string // the ids of received mails or webhooks, including repetitions; nil if there are none
+	arrived   func() []string // the ids of received webhooks, including repetitions; nil if there are none
 	wordpress *fixtures.WordPressWorkers
 	receiver  string // the address of the webhook
 	through   string // the address to which WordPress forwards
@@ -318,7 +318,7 @@ func (s *faultySite) addBookings() {
 		" b, (SELECT 1 AS kind UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8) k")
 }
 
-// distinct returns how many mails or webhooks have arrived, each counted once.
+// distinct returns how many webhooks have arrived, each counted once.
 func (s *faultySite) distinct() int {
 	if s.arrived == nil {
 		return 0
@@ -455,7 +455,7 @@ func TestAnswersInTime(t *testing.T) {
 	table := &faultTable{wordpress: w.ServeByWorkers(t, 64), worst: map[string]time.Duration{}}
 	var running sync.WaitGroup
 	places := make(chan struct{}, faultsAtOnce)
-	for i, dependency := range []string{"database", "PHP", "Redis", "mail server", "webhook"} { // longest first
+	for i, dependency := range []string{"database", "PHP", "Redis", "webhook"} { // longest first
 		all := slices.Sorted(maps.Keys(faults))
 		if i > 0 { // of these, each fault in turn with another half
 			all = fixtures.Sample(slices.Concat(all[i%2:], all[:i%2]), 2)
