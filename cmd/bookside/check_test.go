@@ -155,7 +155,7 @@ func TestCheckLostTables(t *testing.T) {
 	}{
 		{"locks", "wp_bookside_locks", "1 valid of 1"},
 		{"keys", "wp_bookside_api_keys", "0 valid of 0"},
-		{"several", "wp_bookside_idempotency, wp_bookside_holds", "1 valid of 1"},
+		{"several", "wp_bookside_holds, wp_bookside_idempotency", "1 valid of 1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

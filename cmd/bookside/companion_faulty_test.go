@@ -77,7 +77,7 @@ func (f *misbehavingSite) exceptions() {
 func (f *misbehavingSite) withoutLatePoint() {
 	f.t.Helper()
 	id := f.booked("", "done ")
-	f.Run(f.t, "update_option('active_plugins', ['faulty/faulty.php']);")
+	f.Run(f.t, "update_option('active_plugins', array_values(array_diff(get_option('active_plugins'), ['latepoint/latepoint.php'])));")
 	event := fmt.Sprintf(" WHERE event = 'booking_created' AND record_id = %d", id)
 	f.db.Execute(f.t, f.expand("UPDATE {own}events SET status = 'waiting', tries = 0, messages = '', sender = ''"+event))
 	if err := f.s.stop(); err != nil {
@@ -90,7 +90,7 @@ func (f *misbehavingSite) withoutLatePoint() {
 	if got := f.text("SELECT CONCAT(status, ' ', tries, ' ', failure) FROM {own}events" + event); got != "waiting 0 " {
 		f.t.Errorf("the event without LatePoint: %s", got)
 	}
-	f.Run(f.t, "update_option('active_plugins', ['faulty/faulty.php', 'latepoint/latepoint.php']);")
+	f.Activate(f.t, "latepoint/latepoint.php")
 	f.wantNotes(fmt.Sprint("booking_created ", id))
 }
 
