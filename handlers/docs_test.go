@@ -36,14 +36,15 @@ func TestDocsInABrowser(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	page := browser.New(t)
+	s.send(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {s.key}}, "").want(http.StatusOK) // the use of the key is noted
 	before := s.database.Snapshot(t)
 	for _, path := range []string{"/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		traffic := browser.Watch(page, t)
 		if err := chromedp.Do(page, chromedp.EmulateViewport(1200, 1000), chromedp.Navigate(server.URL+path)); err != nil {
 			t.Fatal(err)
 		}
-		for _, operation := range []string{"bookings-listBookings", "bookings-createBooking"} {
-			got, err := chromedp.Run(page, chromedp.Evaluate[executed](fmt.Sprintf(executeScript, s.key, operation), chromedp.EvalAwaitPromise))
+		for operation, method := range map[string]string{"bookings-listBookings": "get", "bookings-createBooking": "post"} {
+			got, err := chromedp.Run(page, chromedp.Evaluate[executed](fmt.Sprintf(executeScript, s.key, operation, method), chromedp.EvalAwaitPromise))
 			if err != nil || got.Status != http.StatusOK || !strings.Contains(got.Body, `"booking_code"`) {
 				t.Errorf("%s, %s: status %d, %v: %.500s", path, operation, got.Status, err, got.Body)
 			}
@@ -61,7 +62,8 @@ type executed struct {
 	Body   string
 }
 
-// executeScript enters the key unless the page has it, opens an operation and presses Execute.
+// executeScript enters the key unless the page has it, opens an operation and, when Swagger UI has resolved its
+// references, presses Execute.
 const executeScript = `(async () => {
 	const until = async (what, look) => {
 		for (let tries = 0; tries < 800; tries++) {
@@ -72,7 +74,7 @@ const executeScript = `(async () => {
 		throw new Error("no " + what + " in " + document.body.textContent.slice(-700));
 	};
 	const find = (selector) => until(selector, () => document.querySelector(selector));
-	const key = "%s", block = "#operations-%s ";
+	const key = "%s", block = "#operations-%s ", method = "%s";
 	const button = await find(".btn.authorize");
 	if (button.classList.contains("unlocked")) {
 		button.click();
@@ -83,7 +85,9 @@ const executeScript = `(async () => {
 		(await find(".auth-btn-wrapper .btn-done")).click();
 	}
 	(await find(block + ".opblock-summary-control")).click();
-	(await find(block + ".execute:enabled")).click();
+	const execute = await find(block + ".execute:enabled");
+	await until("resolved operation", () => window.ui.specSelectors.specResolvedSubtree(["paths", "/bookings", method]));
+	execute.click();
 	const status = await find(block + ".live-responses-table .response .response-col_status");
 	const body = document.querySelector(block + ".live-responses-table .response .microlight");
 	return { Status: parseInt(status.textContent), Body: body ? body.textContent : "" };
