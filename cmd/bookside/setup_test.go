@@ -579,7 +579,7 @@ func TestSetupIsInterrupted(t *testing.T) {
 
 	// While a question waits for its answer, too.
 	ctx, cancel = context.WithCancel(t.Context())
-	in := &afterText{stdout: &stdout, text: "", do: cancel, until: t.Context().Done()}
+	in := &afterText{stdout: &stdout, text: "Do it? [Y/n] ", do: cancel, until: t.Context().Done()}
 	p = program{stdin: in, stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
 	m.host.Run = work
 	code = exit.Report(&stderr, p.run(ctx, []string{"setup"}))
