@@ -47,31 +47,6 @@ func TestLinksOfDocuments(t *testing.T) {
 	}
 }
 
-// printedCode matches a block of Go in a document that begins with the name of its file.
-var printedCode = regexp.MustCompile("(?ms)^```go\n// (\\S+\\.go)\n(.*?)^```")
-
-// TestPrintedCode: the code printed in CONTRIBUTING.md is in its file.
-func TestPrintedCode(t *testing.T) {
-	t.Parallel()
-	read := func(path string) string {
-		t.Helper()
-		text, err := os.ReadFile(filepath.Join("../..", path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	blocks := printedCode.FindAllStringSubmatch(read("CONTRIBUTING.md"), -1)
-	if len(blocks) == 0 {
-		t.Error("no code is printed")
-	}
-	for _, block := range blocks {
-		if !strings.Contains(read(block[1]), block[2]) {
-			t.Errorf("%s has no longer:\n%s", block[1], block[2])
-		}
-	}
-}
-
 // anchorsOf returns the anchors of a document's headings, as GitHub creates them.
 func anchorsOf(text string) (anchors []string) {
 	for _, found := range heading.FindAllStringSubmatch(text, -1) {
