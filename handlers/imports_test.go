@@ -103,7 +103,6 @@ var allowedImports = map[string][]string{
 	"fixtures/grow":           {"fixtures"},
 	"fixtures/history":        {},
 	"fixtures/saved":          {"fixtures"},
-	"fixtures/testserver":     {},
 	"fixtures/wpdbtest":       {"fixtures", "wpdb"},
 	"fixtures/embedded":       {},
 	"fixtures/embedded/serve": {"fixtures/embedded"},
