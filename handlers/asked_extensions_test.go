@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/ask"
+	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/companiontest"
 )
@@ -83,7 +84,7 @@ func (s *server) asks(t *testing.T, answer func(action string, of json.RawMessag
 			{"hook":"latepoint_cart_calculate_prices","callback":"b","priority":10},{"hook":"latepoint_model_validate","callback":"c","priority":10}]}]')`)
 }
 
-// reported returns the statement by which the companion reports the number of listeners, and that it is there.
+// reportLine returns the statement by which the companion reports the number of listeners, and that it is there.
 func reported(listeners string) string {
 	return "REPLACE INTO wp_options (option_name, option_value) VALUES ('bookside_companion_extensions', '0123456789abcdef 1796000000 " + listeners + "'), ('bookside_companion_seen', '" + seen(0) + "')"
 }
@@ -156,8 +157,8 @@ func TestExtensionsAreAsked(t *testing.T) {
 	}
 	admin := newAdmin()
 	admin.Started(w.s.platform)
-	if probe := probe(t, admin, http.MethodGet, "/readyz"); probe.Code != http.StatusOK || !strings.Contains(probe.Body.String(), `"extensions":"WordPress does not answer what extensions decide; see bookside check"`) {
-		t.Errorf("readiness: %d %s", probe.Code, probe.Body)
+	if got := reportLine(t, admin, diagnose.ExtensionsUnanswered); !strings.HasPrefix(got, "minor WordPress does not answer what extensions decide. See") {
+		t.Errorf("reported: %s", got)
 	}
 	w.s.platform.Asker.Serve = true
 	served := w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
@@ -168,8 +169,8 @@ func TestExtensionsAreAsked(t *testing.T) {
 	w.requests.Store(0)
 
 	w.s.database.Execute(t, reported("0"), "UPDATE wp_bookside_extensions SET plugins = '[]'")
-	if probe := probe(t, admin, http.MethodGet, "/readyz"); strings.Contains(probe.Body.String(), "WordPress does not answer") {
-		t.Errorf("readiness without anything that decides: %s", probe.Body)
+	if got := reportLine(t, admin, diagnose.ExtensionsUnanswered); got != "" {
+		t.Errorf("reported without anything that decides: %s", got)
 	}
 	w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`)).want(http.StatusCreated)
 	w.s.get("/availability?service_id=4&agent_id=5&date=2027-02-10").want(http.StatusOK)

@@ -23,7 +23,8 @@ import (
 const metricsIntroduction = `# Metrics
 
 ` + "`GET /metrics`" + ` on ` + "`admin.listen`" + ` serves these metrics to Prometheus, besides those of the Go runtime
-(` + "`go_*`" + `) and of the process (` + "`process_*`" + `). A scrape costs the database three short statements.
+(` + "`go_*`" + `) and of the process (` + "`process_*`" + `). A scrape costs the database about twenty short
+statements, and some more once an hour for the report.
 
 - ` + "`route`" + ` is the path of a route below its base path, such as ` + "`/bookings/:id`" + `; ` + "`none`" + ` for a request that no route serves.
 - ` + "`method`" + ` is the method of the request; ` + "`other`" + ` for methods that HTTP does not define.

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers/monitor"
 )
@@ -101,14 +103,15 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				for _, path := range []string{"/bookings", "/bookings/53", "/orders", "/customers", "/availability?service_id=4&agent_id=5&date=2027-02-05"} {
 					s.get(path).want(http.StatusOK)
 				}
-				if !test.unannounced {
-					ready.Writes = "LatePoint tables cannot be written: " + test.why
-				}
 				wantReadiness(t, admin, ready)
+				if got := reportLine(t, admin, diagnose.WritesRefused); !test.unannounced && !strings.HasPrefix(got, "minor "+test.why+": ") {
+					t.Errorf("reported: %s", got)
+				}
 				update(test.undo)
 				s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
-				ready.Writes = ""
-				wantReadiness(t, admin, ready)
+				if got := reportLine(t, admin, diagnose.WritesRefused); got != "" {
+					t.Errorf("reported afterwards: %s", got)
+				}
 			})
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -145,22 +144,5 @@ func TestTheCompanionIsGone(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestReadinessSaysThatEventsWait: the server is ready although extensions are told late, and says so.
-func TestReadinessSaysThatEventsWait(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	admin := newAdmin()
-	admin.Started(s.platform)
-	for _, minutes := range []int{5, 15} {
-		s.database.Execute(t, "REPLACE INTO wp_options (option_name, option_value) VALUES ('bookside_companion_seen', '"+seen(0)+"')",
-			fmt.Sprintf("INSERT INTO wp_bookside_events (event, record_id, messages, status, tries, due_at, failure, created_at) VALUES ('booking_updated', 53, '', 'waiting', 0, '%s', '', '2026-11-20')",
-				now.Add(-time.Duration(minutes)*time.Minute).Format(time.DateTime)))
-		probe := probe(t, admin, http.MethodGet, "/readyz")
-		if probe.Code != http.StatusOK || strings.Contains(probe.Body.String(), `"extensions":"1 changes have waited for more than 10 minutes to be told to extensions`) != (minutes > 10) {
-			t.Errorf("after %d minutes: %d %s", minutes, probe.Code, probe.Body)
-		}
 	}
 }

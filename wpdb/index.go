@@ -102,15 +102,11 @@ func (db *DB) Reaches(ctx context.Context, t Table, rows int64) (bool, error) {
 	return counted >= rows, err
 }
 
-// TableSize returns the server's estimates of the rows of a table, and of the bytes that they take without
-// indexes.
-func (db *DB) TableSize(ctx context.Context, t Table) (rows, bytes int64, err error) {
-	stmt := sq.Select("COALESCE(table_rows, 0)", "COALESCE(data_length, 0)").From("information_schema.tables").
-		Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullName(t)})
-	_, _, err = One(ctx, db, "read size of table", stmt, func(row Scanner) (struct{}, error) {
-		return struct{}{}, row.Scan(&rows, &bytes)
-	})
-	return rows, bytes, err
+// TableSize returns the server's estimate of the rows of a table.
+func (db *DB) TableSize(ctx context.Context, t Table) (rows int64, err error) {
+	stmt := sq.Select("COALESCE(table_rows, 0)").From("information_schema.tables").Where("table_schema = DATABASE()").Where(sq.Eq{"table_name": db.FullName(t)})
+	rows, _, err = One(ctx, db, "read size of table", stmt, Value[int64])
+	return rows, err
 }
 
 // CreateIndexStatement returns the statement that creates an index while others read and write the table. A
@@ -121,11 +117,6 @@ func (db *DB) CreateIndexStatement(i Index) string {
 		columns[n] = quoteName(column)
 	}
 	return fmt.Sprintf("CREATE INDEX %s ON %s (%s) ALGORITHM=INPLACE LOCK=NONE", quoteName(i.Name), db.Name(i.Table), strings.Join(columns, ", "))
-}
-
-// DropIndexStatement returns the statement that drops an index.
-func (db *DB) DropIndexStatement(i Index) string {
-	return fmt.Sprintf("DROP INDEX %s ON %s", quoteName(i.Name), db.Name(i.Table))
 }
 
 // longest is a time limit that nothing reaches.

@@ -3,29 +3,41 @@ package wpdb
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 )
 
 // refusedWrites records the write privileges that the database user is known to lack.
 type refusedWrites struct {
 	noticed atomic.Bool // a statement was refused since the last look
-	list    atomic.Pointer[[]RefusedWrite]
+	tables  atomic.Pointer[RefusedWrites]
 }
 
-// RefusedWrite is a privilege that requests need in order to write to some tables, and that the
-// database user lacks.
-type RefusedWrite struct {
-	Privilege Privilege
-	Tables    []Table
+// RefusedWrites are the tables that requests need to write to and the database user may not, by the missing privilege.
+type RefusedWrites map[Privilege][]Table
+
+// In says what is missing in a database; "" if nothing is.
+func (r RefusedWrites) In(db *DB) string {
+	var lacking []string
+	for _, p := range slices.Sorted(maps.Keys(r)) {
+		lacking = append(lacking, fmt.Sprintf("%s on %s", p, strings.Join(db.FullNames(r[p]), ", ")))
+	}
+	return strings.Join(lacking, "; ")
 }
 
-// RefusedWrites returns what the last LookForRefusedWrites found.
-func (db *DB) RefusedWrites() []RefusedWrite {
-	if list := db.refused.list.Load(); list != nil {
-		return *list
+// RefusedWrites returns what was last noted.
+func (db *DB) RefusedWrites() RefusedWrites {
+	if noted := db.refused.tables.Load(); noted != nil {
+		return *noted
 	}
 	return nil
 }
+
+// NoteRefusedWrites notes what a look at the privileges found.
+func (db *DB) NoteRefusedWrites(found RefusedWrites) { db.refused.tables.Store(&found) }
 
 // WriteRefused reports whether to look again soon: the last look found something, or a statement was
 // refused since.
@@ -56,7 +68,7 @@ func (db *DB) LookForRefusedWrites(ctx context.Context) error {
 	}
 	db.refused.noticed.Store(false)
 	rights := db.Rights(ctx, schema, customersAreUsers)
-	tables := map[Privilege][]Table{}
+	refused := RefusedWrites{}
 	for _, t := range Tables() {
 		if !schema.Has(t) {
 			continue
@@ -67,19 +79,13 @@ func (db *DB) LookForRefusedWrites(ctx context.Context) error {
 			}
 			allowed, err := rights.Has(ctx, p, t)
 			if err == nil && !allowed {
-				tables[p] = append(tables[p], t)
+				refused[p] = append(refused[p], t)
 			}
 			if ctx.Err() != nil {
 				return err
 			}
 		}
 	}
-	var list []RefusedWrite
-	for _, p := range []Privilege{Insert, Update, Delete} {
-		if len(tables[p]) > 0 {
-			list = append(list, RefusedWrite{p, tables[p]})
-		}
-	}
-	db.refused.list.Store(&list)
+	db.NoteRefusedWrites(refused)
 	return nil
 }

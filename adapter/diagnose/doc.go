@@ -1,7 +1,6 @@
-// Package diagnose examines the database of a site: whether it can be served,
-// what has to be done first, and what will not work even then. It changes
-// nothing. It returns data and sentences; printing them is up to the caller.
+// Package diagnose examines a site and reports how it and the work for it are doing: whether it can be served,
+// what has to be done first, and what needs a person even then. All entries of the report are made here; check, /readyz?verbose,
+// metrics, the console and wp-admin show them. It changes nothing.
 //
-// It may import adapter, its domain, events, extensions, indexes, journal, keys, language, session, slots and
-// upkeep, and wpdb.
+// It may import adapter's domain, events, extensions, indexes, journal, keys, language, notify, session, shared and slots, and wpdb.
 package diagnose

@@ -28,13 +28,13 @@ func list(parts []Sentence) Sentence {
 // String returns the sentence in English.
 func (s Sentence) String() string { return fmt.Sprintf(s.Format, s.Values...) }
 
-// Texts returns sentences in English; the list is never nil.
-func Texts(sentences []Sentence) []string {
-	texts := make([]string, len(sentences))
-	for i, s := range sentences {
-		texts[i] = s.String()
-	}
-	return texts
+// MarshalText implements encoding.TextMarshaler, in English.
+func (s Sentence) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Sentence) UnmarshalText(text []byte) error {
+	*s = Say("%s", string(text))
+	return nil
 }
 
 // Moment is an instant in a sentence, in UTC.

@@ -48,18 +48,9 @@ func List(ctx context.Context, db *wpdb.DB, state string, limit uint64) ([]Store
 func FindTroubled(ctx context.Context, db *wpdb.DB, failedSince, dueBy time.Time, limit uint64) ([]Stored, error) {
 	stmt := stored(db).Where(sq.Or{
 		sq.And{sq.Eq{"status": Failed}, sq.GtOrEq{"due_at": domain.Stamp(failedSince)}},
-		late(dueBy),
+		sq.And{sq.Eq{"status": []string{waiting, started}}, sq.LtOrEq{"due_at": domain.Stamp(dueBy)}},
 	}).OrderBy("id DESC").Limit(limit)
 	return wpdb.All(ctx, db, "find failed and late events", stmt, scanStored)
-}
-
-// FindLate is FindTroubled for those that are not yet done.
-func FindLate(ctx context.Context, db *wpdb.DB, dueBy time.Time, limit uint64) ([]Stored, error) {
-	return wpdb.All(ctx, db, "find late events", stored(db).Where(late(dueBy)).OrderBy("id DESC").Limit(limit), scanStored)
-}
-
-func late(dueBy time.Time) sq.And {
-	return sq.And{sq.Eq{"status": []string{waiting, started}}, sq.LtOrEq{"due_at": domain.Stamp(dueBy)}}
 }
 
 func stored(db *wpdb.DB) sq.SelectBuilder {

@@ -70,12 +70,6 @@ func Survey(ctx context.Context, db *wpdb.DB) ([]Index, error) {
 	return list, nil
 }
 
-// Own returns all our indexes on a site, including those of other versions.
-func Own(ctx context.Context, db *wpdb.DB) ([]wpdb.Index, error) {
-	existing, err := db.Indexes(ctx)
-	return slices.DeleteFunc(existing, func(i wpdb.Index) bool { return !i.Own() }), err
-}
-
 // impossible returns why a site cannot have an index, or an empty text.
 func impossible(schema *wpdb.Schema, i wpdb.Index) string {
 	if !schema.Has(i.Table) {

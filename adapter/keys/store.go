@@ -299,7 +299,7 @@ func (s *Store) newRow(id int64, secret string, n NewKey) (Key, sq.InsertBuilder
 }
 
 // visibleParts returns the parts of a secret that people recognise it by: at most a third of it, and
-// nothing of a weak one. Key.Weakness relies on that.
+// nothing of a weak one. Key.Weak relies on that.
 func visibleParts(secret string) (start, end string) {
 	if WeakSecret(secret) {
 		return "", ""

@@ -166,33 +166,13 @@ func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
 	}
 }
 
-// TestWeakness: the stored parts of a key's secret reveal whether the secret is short.
-// Earlier versions stored other parts, which leave a few lengths in doubt.
-func TestWeakness(t *testing.T) {
+// TestWeakKeys: the stored parts of a key's secret reveal whether the secret is short.
+func TestWeakKeys(t *testing.T) {
 	t.Parallel()
-	earlier := func(secret string) Key {
-		third := len(secret) / 3
-		if third < 4 {
-			return Key{}
-		}
-		last := min(4, third/3)
-		return Key{Start: secret[:min(8, third-last)], LastFour: secret[len(secret)-last:]}
-	}
 	for length := 1; length <= 255; length++ {
-		secret := mixedText(length)
-		want, wantEarlier := Strong, Strong
-		if length < 16 {
-			want, wantEarlier = Weak, Weak
-		}
-		if length >= 15 && length <= 17 {
-			wantEarlier = MaybeWeak
-		}
-		start, end := visibleParts(secret)
-		if got := (Key{Start: start, LastFour: end}).Weakness(); got != want {
-			t.Errorf("%d characters: %v, want %v", length, got, want)
-		}
-		if got := earlier(secret).Weakness(); got != wantEarlier {
-			t.Errorf("%d characters, stored by an earlier version: %v, want %v", length, got, wantEarlier)
+		start, end := visibleParts(mixedText(length))
+		if got := (Key{Start: start, LastFour: end}).Weak(); got != (length < 16) {
+			t.Errorf("%d characters: %t", length, got)
 		}
 		if n := len(start) + len(end); n > length/3 {
 			t.Errorf("%d of %d characters are shown", n, length)

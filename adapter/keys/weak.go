@@ -54,26 +54,6 @@ func repeats(text string) bool {
 // guessed.
 func WeakSecret(secret string) bool { return weakness(secret) != "" }
 
-// Weakness is the weakness of a stored key.
-type Weakness int
-
-// The weaknesses of keys.
-const (
-	Strong Weakness = iota
-	MaybeWeak
-	Weak
-)
-
-// Weakness derives the weakness of the key from the shown parts of its secret, which is not stored: weak
-// secrets show nothing. Earlier versions showed 3 + 1 characters of keys with 12 to 14 characters and 4 + 1
-// of those with 15 to 17, which no longer occurs. The only weakness they detected was shortness.
-func (k Key) Weakness() Weakness {
-	switch start, end := len(k.Start), len(k.LastFour); {
-	case start+end < 5:
-		return Weak
-	case start == 4 && end == 1:
-		return MaybeWeak
-	default:
-		return Strong
-	}
-}
+// Weak derives from the shown parts of its secret, which is not stored, whether the key can be guessed: weak
+// secrets show nothing.
+func (k Key) Weak() bool { return k.Start+k.LastFour == "" }

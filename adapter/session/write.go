@@ -73,25 +73,6 @@ func writable(s *Session, table wpdb.Table) error {
 	return notWritable(s, table, reason, nil)
 }
 
-// CheckWritable returns a CodeUnavailable that names the tables that requests cannot write to, as far as
-// wpdb.LookForRefusedWrites last found, or nil. Reads are served all the same. It makes no query.
-func (s *Session) CheckWritable() error {
-	var reasons []string
-	for _, u := range s.Schema.Unwritables() {
-		reasons = append(reasons, s.DB.FullName(u.Table)+": "+u.Reason)
-	}
-	if len(reasons) > 0 {
-		reasons[0] = "LatePoint tables cannot be written: " + reasons[0]
-	}
-	for _, r := range s.DB.RefusedWrites() {
-		reasons = append(reasons, fmt.Sprintf("The database user lacks %s on %s: requests that write there are refused", r.Privilege, strings.Join(s.DB.FullNames(r.Tables), ", ")))
-	}
-	if len(reasons) == 0 {
-		return nil
-	}
-	return domain.Unavailable(strings.Join(reasons, "; "), nil)
-}
-
 // Column is a column and the value to store in it.
 type Column struct {
 	Name  string

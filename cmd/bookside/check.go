@@ -5,16 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bookside/bookside/adapter/diagnose"
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/server"
 	"github.com/bookside/bookside/cmd/internal/settings"
@@ -26,16 +26,14 @@ func (p *program) check() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "check",
 		Short: "check the database and the site",
-		Long: `Connects to the database and reports what it finds: the server's version, the plugin, the tables,
-the privileges of the database user, the time zone, the API keys, and indexes that would make a
-large site faster. It changes nothing. It exits with 0 if the site can be served and
-nothing is marked as broken, and otherwise says what to do. It also tests Redis, if configured, and
-whether a server that answers at admin.listen serves this site. It rates background work: changes, jobs,
-webhooks, mails and expiring keys.
+		Long: `Connects to the database and reports on the site and the work for it: what is well (✓), what somebody
+should look at (!), and what is broken (✗), each with what to do about it. It changes nothing. It exits
+with 0 if the site can be served and nothing is broken. It also tests Redis, if configured, and whether a
+server that answers at admin.listen serves this site.
 
 Missing privileges are printed as GRANT statements; --grants prints all that are needed, even for
 a user that has none yet. --conflicts lists overlapping bookings of one agent from today on, with names and times,
-and exits with 7 if there are any. --json prints all of this for programs; its "ok" is true if check
+and exits with 7 if there are any. --json prints the report for programs; its "ok" is true if check
 exits with 0.
 
 With --live it asks the running server at admin.listen whether it is ready, for the health check of
@@ -44,7 +42,7 @@ a container.`,
 	flags := p.configFlags(command)
 	live := flags.Bool("live", false, "ask the running server whether it is ready")
 	var show checkOutput
-	flags.BoolVar(&show.json, "json", false, "print the findings as JSON")
+	flags.BoolVar(&show.json, "json", false, "print the report as JSON")
 	flags.BoolVar(&show.grants, "grants", false, "print all GRANT statements that are needed")
 	flags.BoolVar(&show.conflicts, "conflicts", false, "list overlapping bookings")
 	command.RunE = func(command *cobra.Command, _ []string) error {
@@ -64,23 +62,21 @@ a container.`,
 // checkOutput is the output requested from check.
 type checkOutput struct {
 	json, grants, conflicts bool
-	unfinished              bool // setup is running check and knows the next command
+	unfinished              bool // setup is running check: no server works yet, and setup knows the next command
 }
 
-// findings are a site's diagnosis and what check adds to it for output.
+// findings are the report on a site and what check adds to it for output.
 type findings struct {
 	diagnose.Report
-	target server.Target
-	db     *wpdb.DB
+	grants diagnose.Grants
 	show   checkOutput
-	// overlaps describes the overlapping bookings, if they are to be listed.
-	overlaps map[int64]slots.ConflictingBooking
-	address  string // of the site; "" if unknown
-	// server is the server that answers at admin.listen, or nil.
-	server *runningServer
-	// work is the state of background work, and rating its assessment.
-	work   upkeep.Work
-	rating []diagnose.Rating
+}
+
+// checkReport is the output of check --json.
+type checkReport struct {
+	OK     bool             `json:"ok"` // check exits with 0
+	Report []diagnose.Entry `json:"report"`
+	Grants diagnose.Grants  `json:"grants"`
 }
 
 func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOutput) (err error) {
@@ -89,68 +85,99 @@ func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOu
 		return p.checkFailed(ctx, t, show, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	report, err := diagnose.Examine(ctx, t.Config, db, p.now)
-	if errors.Is(err, wpdb.ErrUnavailable) || errors.Is(err, wpdb.ErrSilent) { // such as a cluster node that accepts connections but no queries
+	f := findings{show: show}
+	switch err := f.examine(ctx, c, t, server.NewPlatform(c, db, p.now)); {
+	case errors.Is(err, wpdb.ErrUnavailable) || errors.Is(err, wpdb.ErrSilent): // such as a cluster node that accepts connections but no queries
 		return p.checkFailed(ctx, t, show, t.Explain(err))
-	}
-	if err != nil {
-		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", err))
-	}
-	if err := server.TryRedis(ctx, c); err != nil {
-		report.Warnings = append(report.Warnings, diagnose.Say("Redis does not count requests, so each server counts its own; see rate_limit.redis: %s", ratelimit.RedisError(err)))
-	}
-	f := findings{Report: report, target: t, db: db, show: show}
-	if err := f.examineWork(ctx, c, p.now); err != nil {
+	case err != nil:
 		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", t.Explain(err)))
 	}
-	if show.conflicts && !show.json && f.Overlapping() {
-		if err := f.describeOverlaps(ctx, p.now); err != nil {
-			return t.ExplainPrivilege(ctx, err)
-		}
-	}
+	failure := f.failure()
 	if show.json {
-		err = p.printJSON(f.json())
+		err = p.printJSON(checkReport{failure == nil, f.Entries, f.grants})
 	} else {
 		err = p.print(f.text(mayColor(p.stdout, p.env)))
 	}
-	return cmp.Or(err, f.failure())
+	return cmp.Or(err, failure)
 }
 
-// examineWork looks for the server that answers at admin.listen, and examines the site's work. Tables that
-// may not be read are already listed as unreadable.
-func (f *findings) examineWork(ctx context.Context, c settings.Config, now domain.Clock) error {
-	platform := server.NewPlatform(c, f.db, now)
-	if !f.show.unfinished {
-		own, err := platform.Fingerprint(ctx)
-		if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) {
-			return err
-		}
-		if f.server = findServer(ctx, c.Admin.Listen, own); f.server != nil && f.server.foreign() {
-			f.Warnings = append(f.Warnings, diagnose.Say("the server that answers at %s %s", f.server.address, f.server.site()))
-		}
-	}
-	if len(f.Privileges.Lacking) > 0 {
-		if err := f.db.LookForRefusedWrites(ctx); err != nil {
-			return err
-		}
-	}
-	work, err := upkeep.LoadWork(ctx, platform)
+// examine adds to the report what a running server cannot know, or knows already.
+func (f *findings) examine(ctx context.Context, c settings.Config, t server.Target, platform *session.Platform) error {
+	account, database, err := t.Config.Account(ctx)
 	if err != nil {
 		return err
 	}
-	work.Restored = f.server.restored() && !f.server.foreign()
-	f.work, f.rating = work, diagnose.Rate(work)
-	var waits string
-	switch active := domain.ValueOr(work.Extensions, nil); {
-	case len(extensions.AskedOf(active)) > 0:
-		waits = "extensions of the site decide, and WordPress cannot be asked"
-	case extensions.Told(active):
-		waits = "extensions of the site are told about changes, and WordPress cannot be asked to"
-	default:
+	if f.Report, err = diagnose.Examine(ctx, platform); err != nil {
+		return err
+	}
+	f.grants = f.Privileges.Grants(platform.DB, database, account)
+	f.Entries[0].Text = diagnose.Say("%s at %s, account %s, %s", database, t.Address, account, f.Entries[0].Text)
+	if err := server.TryRedis(ctx, c); err != nil {
+		f.add(diagnose.Entry{Code: diagnose.Redis, Level: diagnose.Minor, Do: diagnose.Say("See rate_limit.redis."),
+			Text: diagnose.Say("does not count requests, so each server counts its own: %s", ratelimit.RedisError(err))})
+	}
+	if f.show.unfinished {
 		return nil
 	}
+	if err := f.examineServer(ctx, c, platform); err != nil {
+		return err
+	}
+	return f.tryLoopback(ctx, c, platform)
+}
+
+func (f *findings) add(e diagnose.Entry) { f.Entries = append(f.Entries, e) }
+
+// examineServer looks for the server that answers at admin.listen. Tables that may not be read are already reported.
+func (f *findings) examineServer(ctx context.Context, c settings.Config, platform *session.Platform) error {
+	own, err := platform.Fingerprint(ctx)
+	if err != nil && !errors.Is(err, wpdb.ErrAccessDenied) {
+		return err
+	}
+	running := findServer(ctx, c.Admin.Listen)
+	if running == nil {
+		return nil
+	}
+	found := diagnose.Entry{Code: diagnose.Server, Text: diagnose.Say("the one at %s serves this site", c.Admin.Listen)}
+	switch {
+	case own == "" || running.Fingerprint == "":
+		found.Text = diagnose.Say("the one at %s does not say which site it serves", c.Admin.Listen)
+	case own != running.Fingerprint:
+		found.Level, found.Text = diagnose.Minor, diagnose.Say("the one at %s serves another site, or a copy of this one", c.Admin.Listen)
+		found.Do = diagnose.Say("Correct the database (db.dsn) or the address (admin.listen), or restart it if it was started with other settings.")
+	}
+	f.add(found)
+	if found.Level == diagnose.Good {
+		for _, entry := range running.Report {
+			if entry.Code == diagnose.RestoredUnder { // only a server that ran meanwhile can know
+				f.add(entry)
+			}
+		}
+	}
+	return nil
+}
+
+// tryLoopback asks WordPress something if it has to be asked, or told, what extensions do.
+func (f *findings) tryLoopback(ctx context.Context, c settings.Config, platform *session.Platform) error {
+	if slices.ContainsFunc(f.Entries, diagnose.Entry.Stops) {
+		return nil
+	}
+	site, err := platform.Session(ctx)
+	if err != nil {
+		return err
+	}
+	active, err := site.Extensions(ctx)
+	if err != nil {
+		return err
+	}
+	waits := "extensions of the site decide, and WordPress cannot be asked: %s"
+	if len(extensions.AskedOf(active)) == 0 {
+		if !extensions.Told(active) {
+			return nil
+		}
+		waits = "extensions of the site are told about changes, and WordPress cannot be asked to: %s"
+	}
 	if err := server.NewAsker(c, platform).Try(ctx); err != nil {
-		f.Warnings = append(f.Warnings, diagnose.Say("%s; see wordpress.loopback: %s", waits, err))
+		f.add(diagnose.Unanswered(diagnose.Say(waits, err)))
 	}
 	return nil
 }
@@ -165,11 +192,8 @@ func (p *program) checkFailed(ctx context.Context, t server.Target, show checkOu
 	}
 	switch {
 	case show.json:
-		return errors.Join(reason, p.printJSON(struct {
-			OK       bool       `json:"ok"`
-			Problems []string   `json:"problems"`
-			Rights   grantsJSON `json:"rights"`
-		}{false, []string{reason.Error()}, newGrantsJSON(grants)}))
+		failed := diagnose.Entry{Code: diagnose.Database, Level: diagnose.Broken, Text: diagnose.Say("%s", reason.Error())}
+		return errors.Join(reason, p.printJSON(checkReport{Report: []diagnose.Entry{failed}, Grants: grants}))
 	case show.grants:
 		return errors.Join(reason, p.print(allGrants(grants)))
 	default:
@@ -177,55 +201,131 @@ func (p *program) checkFailed(ctx context.Context, t server.Target, show checkOu
 	}
 }
 
-// describeOverlaps reads what people need to know about the overlapping bookings.
-func (f *findings) describeOverlaps(ctx context.Context, now domain.Clock) error {
-	site, err := session.NewPlatform(f.db, now).Session(ctx)
-	if err != nil {
-		return err
-	}
-	if f.overlaps, err = slots.ConflictingBookings(ctx, site, f.Conflicts.Conflicts); err != nil {
-		return err
-	}
-	f.address, err = slots.Address(ctx, site)
-	return err
-}
-
-// problems returns why check fails.
-func (f findings) problems() []string {
-	if len(f.Problems) > 0 {
-		return diagnose.Texts(f.Problems)
-	}
-	problems := f.brokenWork()
-	if f.show.conflicts && f.Overlapping() {
-		problems = append(problems, f.OverlapCount().String())
-	}
-	return problems
-}
-
-// brokenWork returns the work rated as broken on a site that can be served. Setup has yet to start the
-// server that does the work.
-func (f findings) brokenWork() (problems []string) {
-	for _, r := range f.rating {
-		if r.Level == diagnose.Broken && !f.show.unfinished {
-			problems = append(problems, r.Name+": "+r.Line())
-		}
-	}
-	return problems
-}
-
 // failure returns the error that check ends with, or nil.
 func (f findings) failure() error {
-	problems := f.problems()
+	code, summary := exit.Failure, "the site can be served, but not all is well"
+	var broken []string
+	for _, e := range f.Entries {
+		if e.Level != diagnose.Broken || f.show.unfinished && !e.Stops() {
+			continue
+		}
+		broken = append(broken, e.Code.Words()+": "+e.String())
+		if e.Stops() {
+			summary = "the site cannot be served"
+		}
+		if e.Code == diagnose.ReadsRefused {
+			code = exit.Refused
+		}
+	}
 	switch {
-	case len(f.Privileges.Unreadable) > 0:
-		return exit.Errorf(exit.Refused, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
-	case len(f.Problems) > 0:
-		return exit.Errorf(exit.Failure, nil, "the site cannot be served:\n  %s", strings.Join(problems, "\n  "))
-	case len(f.brokenWork()) > 0:
-		return exit.Errorf(exit.Failure, nil, "the site can be served, but not all is well:\n  %s", strings.Join(problems, "\n  "))
-	case len(problems) > 0:
-		return exit.Errorf(exit.Conflicts, nil, "%s", problems[0])
+	case len(broken) > 0:
+		return exit.Errorf(code, nil, "%s:\n  %s", summary, strings.Join(broken, "\n  "))
+	case f.show.conflicts && len(f.Conflicts.Conflicts) > 0:
+		return exit.Errorf(exit.Conflicts, nil, "%s", f.OverlapCount())
 	default:
 		return nil
 	}
+}
+
+// marks show at a glance how good an entry is, and colors do in a terminal.
+var (
+	marks  = map[diagnose.Level]string{diagnose.Good: "✓", diagnose.Minor: "!", diagnose.Broken: "✗"}
+	colors = map[diagnose.Level]string{diagnose.Good: "\x1b[32m", diagnose.Minor: "\x1b[33m", diagnose.Broken: "\x1b[31m"}
+)
+
+// text is the output of check for people.
+func (f findings) text(color bool) string {
+	var rows [][]string
+	for _, e := range f.Entries {
+		rows = append(rows, []string{marks[e.Level] + " " + e.Code.Words(), e.String()})
+	}
+	text := columns(rows)
+	if color {
+		lines := strings.SplitAfter(text, "\n")
+		for i, e := range f.Entries {
+			lines[i] = colors[e.Level] + marks[e.Level] + "\x1b[0m" + strings.TrimPrefix(lines[i], marks[e.Level])
+		}
+		text = strings.Join(lines, "")
+	}
+	if f.show.grants {
+		return text + allGrants(f.grants)
+	}
+	text += statements(f.grants.Missing)
+	if f.show.conflicts {
+		text += f.conflictTable()
+	}
+	if f.failure() == nil {
+		text += f.verdict()
+	}
+	return text
+}
+
+// verdict is the last line of check for a site that can be served.
+func (f findings) verdict() string {
+	text := "\nThe site can be served"
+	if slices.ContainsFunc(f.Entries, func(e diagnose.Entry) bool { return e.Level == diagnose.Minor && e.Do.Format != "" }) {
+		text += "; read the lines with ! above"
+	}
+	if f.show.unfinished {
+		return text + "\n"
+	}
+	next := "bookside keys create --name \"our app\" --permissions read"
+	if slices.ContainsFunc(f.Entries, func(e diagnose.Entry) bool { return e.Code == diagnose.KeysGood && e.Level == diagnose.Good }) {
+		next = "bookside serve"
+	}
+	return text + "; next: " + next + "\n"
+}
+
+// conflictTable is the output of check --conflicts: agent or asset, and day of each pair, and below them both
+// bookings.
+func (f findings) conflictTable() string {
+	var b strings.Builder
+	for _, c := range f.Conflicts.Conflicts {
+		first := f.Bookings[c.First]
+		who := cmp.Or(f.Conflicts.Assets[c.Asset], first.Agent, fmt.Sprintf("agent %d", c.Agent))
+		fmt.Fprintf(&b, "\n%s, %s", who, first.Date)
+		if c.BuffersOnly {
+			b.WriteString(" (buffers only)")
+		}
+		b.WriteString("\n" + columns([][]string{f.overlapRow(c.First, first.Date), f.overlapRow(c.Second, first.Date)}))
+	}
+	return b.String()
+}
+
+// overlapRow describes a booking, with its date if that differs from the pair's.
+func (f findings) overlapRow(id int64, date string) []string {
+	booking := f.Bookings[id]
+	when := clockOf(booking.Start) + "-" + clockOf(booking.End)
+	if booking.Date != date {
+		when = booking.Date + " " + when
+	}
+	row := []string{"  " + when, fmt.Sprintf("booking %d", id), booking.Service, booking.Customer}
+	if f.Address != "" {
+		row = append(row, slots.BookingURL(f.Address, id))
+	}
+	return row
+}
+
+// clockOf formats a minute of the day as a time.
+func clockOf(minutes int) string {
+	return time.Time{}.Add(time.Duration(minutes) * time.Minute).Format("15:04")
+}
+
+// allGrants returns SQL that can be run unchanged.
+func allGrants(g diagnose.Grants) string {
+	text := statements(g.Needed)
+	if len(g.Optional) > 0 {
+		text += "-- The site may lack these tables, which cannot be seen; a statement for a missing table fails:\n" + statements(g.Optional)
+	}
+	if g.Incomplete {
+		text += "-- Run this again afterwards: what is needed depends on settings of LatePoint, which cannot be read yet.\n"
+	}
+	return text
+}
+
+func statements(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, ";\n") + ";\n"
 }

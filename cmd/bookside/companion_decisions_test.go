@@ -229,7 +229,7 @@ func TestCompanionDecidesBookings(t *testing.T) {
 		t.Error("never asked", status, text)
 	}
 	s.s = reached
-	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, away), "", "check").want(t, exit.OK).stdout, "WordPress cannot be asked; see wordpress.loopback")
+	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, away), "", "check").want(t, exit.OK).stdout, "WordPress cannot be asked: ", "See wordpress.loopback")
 	if faults := s.Faults(t); strings.Contains(faults, "mu-plugins/bookside") {
 		t.Error(faults)
 	}

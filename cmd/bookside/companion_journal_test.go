@@ -171,7 +171,7 @@ func TestCompanionRunsJobs(t *testing.T) {
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
 		const scheduled = "return [BooksideJobs::next() > time(), has_action('latepoint_process_scheduled_jobs') !== false];"
 		told := func() bool {
-			return strings.Contains(run(t, settingsFor(b.db), "", "check", "--json").stdout, `"job_cron": true`)
+			return !strings.Contains(run(t, settingsFor(b.db), "", "check", "--json").stdout, `"jobs_unscheduled"`)
 		}
 		if got := returns[[]bool](b, scheduled); got[0] || got[1] || told() {
 			t.Errorf("before: %v, told %t", got, told())

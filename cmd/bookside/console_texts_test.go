@@ -217,6 +217,9 @@ func TestConsoleTexts(t *testing.T) {
 // newErrors matches the messages of new errors.
 const newErrors = `(?:errors\.New|fmt\.Errorf)\("((?:[^"\\]|\\.)+)"`
 
+// say matches the sentences of a report.
+const say = `Say\("((?:[^"\\]|\\.)+)"`
+
 // asSentence makes a format of fmt, as source, one of the catalogue.
 var asSentence = strings.NewReplacer(`%q`, `"%s"`, `%d`, `%s`, `%v`, `%s`, `%w`, `%s`, `\"`, `"`)
 
@@ -254,7 +257,9 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 	for _, status := range []string{records.StatusPending, records.StatusApproved, records.StatusCancelled, records.StatusCompleted, "no_show", "payment_pending"} {
 		add(strings.ReplaceAll(status, "_", " "))
 	}
-	add(diagnose.Active, "cannot be served", "warning")
+	for _, code := range regexp.MustCompile(`(?m) Code = "(\w+)"$`).FindAllSubmatch(readFile(t, "../../adapter/diagnose/entry.go"), -1) {
+		add(diagnose.Code(code[1]).Words())
+	}
 	for file, patterns := range map[string][]string{
 		"adapter/availability/reason.go":    {`:\s+"([A-Z][^"]+\.)",`},
 		"adapter/slots/bookable_service.go": {`Missing\w+:\s+"([A-Z][^"]+\.)",`},
@@ -269,11 +274,11 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 		"compat/values.go":                  {`^\t\w+ += "([A-Z][^"]+)"`},
 		"adapter/webhooks/work_store.go":    {`\breason = "([^"]+)"`},
 		"adapter/keys/calendars.go":         {newErrors},
-		"adapter/diagnose/findings.go":      {`Say\("((?:[^"\\]|\\.)+)"`, `(?:Minor\)?|Broken\)|Good|incomplete\)|Level\(\)), "([A-Za-z ]+)", `},
-		"adapter/diagnose/rating.go":        {`Say\("((?:[^"\\]|\\.)+)"`, `const name = "([^"]+)"`},
-		"adapter/diagnose/diagnose.go":      {`Say\("((?:[^"\\]|\\.)+)"`},
-		"adapter/diagnose/warnings.go":      {`Say\("((?:[^"\\]|\\.)+)"`},
-		"adapter/diagnose/privileges.go":    {`Say\("((?:[^"\\]|\\.)+)"`},
+		"adapter/diagnose/entry.go":         {say},
+		"adapter/diagnose/privileges.go":    {say},
+		"adapter/diagnose/server.go":        {say},
+		"adapter/diagnose/site.go":          {say},
+		"adapter/diagnose/work.go":          {say},
 	} {
 		for _, pattern := range patterns {
 			found := regexp.MustCompile(`(?m)`+pattern).FindAllStringSubmatch(string(readFile(t, "../../"+file)), -1)

@@ -103,7 +103,7 @@ const extensionsIntroduction = `# Extensions of LatePoint
 <!-- Made by: go test ./cmd/bookside -run TestConfigurationDocument -update -->
 
 The API books without PHP, and so bypasses what plugins add to LatePoint in PHP. Bookside honours the additions that affect
-a booking, or reports that it does not: ` + "`bookside check`, `/readyz`" + ` and the console name those that are not honoured, and
+a booking, or reports that it does not: ` + "`bookside check`, `/readyz?verbose`" + ` and the console name those that are not honoured, and
 ` + "`GET /site`" + ` shows all with their parts. With ` + "`extensions.unknown: refuse`" + `, bookings, holds and orders are not written if a part that is not
 honoured would affect times, prices, acceptance or records: the response is a 503 that names it. Changes that need no slot and keep
 the price are written, such as notes and cancellations.
@@ -173,7 +173,7 @@ At most two requests to WordPress run at the same time, each for at most ten sec
 minute, and one that still waits for a PHP process is withdrawn. PHP stops before the next part of such a request; what it cannot stop is an extension that waits for another
 server for more than a minute, which then has a process of PHP beyond the two. After three failures in a row WordPress is left alone for ten seconds. Without an
 answer, requests that need one get a 503 and write nothing; with ` + "`extensions.unreachable: serve`" + ` they are served as if there were no extension, with a
-` + "`Warning`" + ` header, and ` + "`/readyz`" + ` says so. ` + "`bookside check`" + ` tests whether WordPress answers, and ` + "`wordpress.loopback`" + ` sets its address. With ` + "`extensions.ask: never`" + `
+` + "`Warning`" + ` header, and ` + "`/readyz?verbose`" + ` says so. ` + "`bookside check`" + ` tests whether WordPress answers, and ` + "`wordpress.loopback`" + ` sets its address. With ` + "`extensions.ask: never`" + `
 WordPress is never asked, nor is it on a site where nothing listens to LatePoint's hooks.
 
 WordPress is not asked about code that only listens to the steps of the site's form (` + "`latepoint_process_step`" + `), to the rules for customers, or to prices of bundles and of order items: that is not honoured.

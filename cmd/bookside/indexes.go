@@ -24,49 +24,33 @@ changes nothing: an administrator of the database runs the statements, one after
 
 The site keeps reading and writing meanwhile. On a cluster in which all nodes accept writes, such as
 Galera, all writes stop until a statement is done. The plugin keeps the indexes when it updates its
-tables. They take disk space, and a little time with each write.
-
---drop prints the statements that drop the indexes whose names begin with bookside_.`,
+tables. They take disk space, and a little time with each write. Their names begin with bookside_.`,
 	}
 	flags := p.configFlags(command)
 	all := flags.Bool("all", false, "also print statements for small tables")
-	drop := flags.Bool("drop", false, "print the statements that drop the indexes")
 	command.RunE = func(command *cobra.Command, _ []string) (err error) {
-		if *all && *drop {
-			return usageErrorf("--all is not for --drop")
-		}
 		ctx := command.Context()
 		_, t, db, err := p.open(ctx)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
-		var text strings.Builder
-		if *drop {
-			own, err := indexes.Own(ctx, db)
-			if err != nil {
-				return t.ExplainPrivilege(ctx, err)
-			}
-			for _, i := range own {
-				text.WriteString(db.DropIndexStatement(i) + ";\n")
-			}
-			return p.print(text.String())
-		}
 		list, err := indexes.Survey(ctx, db)
 		if err != nil {
 			return t.ExplainPrivilege(ctx, err)
 		}
+		var text strings.Builder
 		var last wpdb.Table
 		for _, i := range list {
 			if i.State != indexes.Missing && (i.State != indexes.Unneeded || !*all) {
 				continue
 			}
 			if i.Table != last {
-				rows, bytes, err := db.TableSize(ctx, i.Table)
+				rows, err := db.TableSize(ctx, i.Table)
 				if err != nil {
 					return t.ExplainPrivilege(ctx, err)
 				}
-				fmt.Fprintf(&text, "-- %s: about %d rows, %d MiB\n", db.FullName(i.Table), rows, (bytes+1<<19)>>20)
+				fmt.Fprintf(&text, "-- %s: about %d rows\n", db.FullName(i.Table), rows)
 				last = i.Table
 			}
 			text.WriteString(createIndex(db, i))

@@ -45,39 +45,28 @@ func createIndexes(t *testing.T, db *fixtures.Database, flags ...string) (create
 }
 
 // TestIndexes: on a site with many payments, only their table needs indexes. Their statements are printed with the reason and
-// the size of the table, and so are those that drop them.
+// the size of the table.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
 	manyPayments(t, db)
 	env := settingsFor(db)
-	report := checkJSON(t, env, exit.OK)
-	if len(report.MissingIndexes) == 0 || report.MissingIndexes[0] != "wp_latepoint_transactions (order_id)" {
-		t.Errorf("check --json recommends %v", report.MissingIndexes)
-	}
-	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "first of all wp_latepoint_transactions (order_id); see bookside indexes\n")
+	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "first of all wp_latepoint_transactions (order_id). Let an administrator of the database run what bookside indexes prints.\n")
 	printed := run(t, env, "", "indexes").want(t, exit.OK).stdout
 	wantTexts(t, printed, "-- for a booking, an order or a payment, and changes of them; pages", "\nCREATE INDEX `bookside_order_id` ON `wp_latepoint_transactions` (`order_id`) ALGORITHM=INPLACE LOCK=NONE;\n")
-	if !regexp.MustCompile(`^-- wp_latepoint_transactions: about (3|4)\d{4} rows, \d MiB\n-- for `).MatchString(printed) || strings.Contains(printed, "latepoint_bookings") {
+	if !regexp.MustCompile(`^-- wp_latepoint_transactions: about (3|4)\d{4} rows\n-- for `).MatchString(printed) || strings.Contains(printed, "latepoint_bookings") {
 		t.Errorf("printed %s", printed)
 	}
-	if created := createIndexes(t, db); len(created) != len(report.MissingIndexes) {
-		t.Errorf("created %v", created)
+	if created := createIndexes(t, db); len(created) == 0 {
+		t.Errorf("none is created by %s", printed)
 	}
-	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "indexes        none missing\n")
+	wantTexts(t, oneSpaced(run(t, env, "", "check").want(t, exit.OK).stdout), "✓ indexes none missing ")
 	if again := run(t, env, "", "indexes").want(t, exit.OK).stdout; again != "-- No index is missing.\n" {
 		t.Errorf("again: %s", again)
 	}
-	for line := range strings.Lines(run(t, env, "", "indexes", "--drop").want(t, exit.OK).stdout) {
-		execute(t, db.SQL, line)
-	}
-	if again := run(t, env, "", "indexes", "--drop").want(t, exit.OK).stdout; again != "" {
-		t.Errorf("again: %s", again)
-	}
-	run(t, nil, "", "indexes", "--drop", "--all").want(t, exit.Usage, "indexes: --all is not for --drop")
 }
 
-// TestIndexesOfOthers: an index that begins with the same columns serves as well, and is never dropped. One that covers only the
+// TestIndexesOfOthers: an index that begins with the same columns serves as well. One that covers only the
 // beginning of a text, or that the server ignores, does not serve. One with the same name is in the way.
 func TestIndexesOfOthers(t *testing.T) {
 	t.Parallel()
@@ -90,9 +79,6 @@ func TestIndexesOfOthers(t *testing.T) {
 	created := createIndexes(t, db, "--all")
 	if slices.Contains(created, "wp_latepoint_transactions.bookside_order_id") || !slices.Contains(created, "wp_latepoint_orders.bookside_coupon_code") {
 		t.Errorf("created beside those of others: %v", created)
-	}
-	if dropped := run(t, settingsFor(db), "", "indexes", "--drop").want(t, exit.OK).stdout; strings.Contains(dropped, "theirs") || strings.Contains(dropped, "beginning") {
-		t.Errorf("dropped: %s", dropped)
 	}
 }
 

@@ -45,8 +45,7 @@ func TestServeWaitsForMigration(t *testing.T) {
 	secret := newKey(t, owner)
 	env := account(t, db, "SELECT, INSERT, UPDATE, DELETE, CREATE ON *")
 	execute(t, db.SQL, earlierKeys)
-	got := run(t, env, "", "check").want(t, exit.Failure, "a table of Bookside lacks a column or an index of this version: run bookside migrate, or "+addColumn)
-	wantTexts(t, got.stdout, "own tables     complete, but columns or indexes are missing\n", "API keys       cannot be read\n")
+	run(t, env, "", "check").want(t, exit.Failure, "own tables: columns or indexes of this version are missing. Run bookside migrate, or "+addColumn+"; "+addIndex)
 	run(t, env, "", "keys", "list").want(t, exit.Failure, "run bookside migrate, which adds them with\n  "+addColumn+";\n  "+addIndex+"\n")
 	run(t, env, "", "migrate").want(t, exit.Refused, "lacks ALTER on the table wp_bookside_api_keys; run as an administrator of the database")
 

@@ -52,14 +52,9 @@ func (p *program) printConfig(c settings.Config) error {
 
 // serveSite serves until ctx ends.
 func (p *program) serveSite(ctx context.Context, c settings.Config) error {
-	brings, err := companionPlugin()
-	if err != nil {
-		return err
-	}
 	s := server.Server{
 		Config: c, Env: p.env, Now: p.now, Stdout: p.stdout,
-		Log:              newLog(p.stderr, c.Log.Level, c.Log.Format, p.env),
-		CompanionVersion: brings.version,
+		Log: newLog(p.stderr, c.Log.Level, c.Log.Format, p.env),
 	}
 	return s.Run(ctx)
 }

@@ -22,6 +22,8 @@ import (
 	"github.com/bookside/bookside/adapter/language"
 	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/shared"
+	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/signature"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -74,7 +76,7 @@ type Site struct {
 	Tokens   *keys.AdminTokens
 	Limits   ratelimit.Options // those of keys without limits of their own
 	Requests *requestlog.Log   // nil if this server keeps none
-	Examine  func(context.Context) (diagnose.Report, error)
+	Reports  *diagnose.Reports
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool   // whether the API is behind a web server
 	Proxy    Proxy  // of the console
@@ -84,7 +86,7 @@ type Site struct {
 	Ask     func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
 	Timeout time.Duration // bounds the time that a request may take in the database
 
-	examined *examined
+	agenda *shared.Value[slots.Agenda] // shared for a while, because it takes a large statement
 }
 
 // New returns a console that asks its visitors to wait until Open is called. german are the texts of the companion's
@@ -140,7 +142,11 @@ func New(now domain.Clock, log *slog.Logger, german language.Texts) *Console {
 
 // Open starts serving once the database is open.
 func (c *Console) Open(site Site) {
-	site.examined = newExamined(c.now, &site)
+	site.agenda = shared.New(c.now, time.Minute, func(ctx context.Context) (slots.Agenda, error) {
+		return session.ServeBackground(ctx, site.Platform, func(ctx context.Context, s *session.Session) (slots.Agenda, error) {
+			return slots.LoadAgenda(ctx, s, chartDays)
+		})
+	})
 	c.site.Store(&site)
 }
 

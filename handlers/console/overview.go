@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -12,42 +11,13 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/availability"
-	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/requestlog"
-	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
-	"github.com/bookside/bookside/handlers/console/shared"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
 )
-
-// examined is what visitors share for a while, because it takes many statements or a large one.
-type examined struct {
-	health   *shared.Value[health]
-	bookings *shared.Value[slots.Agenda]
-}
-
-// examinedLife is how long it is shared.
-const examinedLife = time.Minute
-
-func newExamined(now domain.Clock, s *Site) *examined {
-	return &examined{
-		health: shared.New(now, examinedLife, s.health),
-		bookings: shared.New(now, examinedLife, func(ctx context.Context) (slots.Agenda, error) {
-			return session.ServeBackground(ctx, s.Platform, func(ctx context.Context, site *session.Session) (slots.Agenda, error) {
-				return slots.LoadAgenda(ctx, site, chartDays)
-			})
-		}),
-	}
-}
-
-// forget makes the next visitor examine again.
-func (e *examined) forget() {
-	e.health.Forget()
-	e.bookings.Forget()
-}
 
 const (
 	chartDays  = 30 // before and after today
@@ -139,7 +109,7 @@ func bookingAddress(site string, id int64) string {
 }
 
 func (v *visit) bookingsADay() (g.Node, error) {
-	a, _, err := v.examined.bookings.Get(v.ctx())
+	a, _, err := v.agenda.Get(v.ctx())
 	if err != nil {
 		return nil, err
 	}

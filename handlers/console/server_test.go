@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"context"
 	"crypto/rand"
 	"html"
 	"io"
@@ -123,19 +122,16 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	clock := func() time.Time { return k.clock }
 	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
-	examined := openDatabase(t, database)
 	page := console.New(clock, log, german())
 	site := console.Site{
 		Platform: session.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
 		Requests: k.kept, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,
-		Examine: func(ctx context.Context) (diagnose.Report, error) {
-			return diagnose.Examine(ctx, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}, examined, clock)
-		},
 		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
 	}
 	site.Ask = func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
 		return handlers.AskFor(k.handler, user, r)
 	}
+	site.Reports = diagnose.NewReports(site.Platform)
 	change(&site)
 	page.Open(site)
 	admin := monitor.NewAdmin(log, hosts)

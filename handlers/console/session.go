@@ -87,7 +87,7 @@ type redisplay func(v *visit, status int, problem page.Text) error
 // withForm serves forms that change something. The setting admin.read_only switches them off.
 func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handler {
 	return c.withSentForm(show, c.unlessReadOnly(func(v *visit) error {
-		defer v.examined.forget() // what the form changes may be on the overview
+		defer v.Reports.Forget() // what the form changes may be on the overview
 		return submit(v)
 	}))
 }

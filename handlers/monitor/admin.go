@@ -14,8 +14,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/events"
-	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/handlers/middleware"
@@ -29,9 +27,8 @@ type Admin struct {
 	router   *echo.Echo
 	platform atomic.Pointer[session.Platform]
 	stopping atomic.Bool
+	reports  atomic.Pointer[diagnose.Reports]
 	waits    atomic.Value // string: what the start waits for
-	// companion is the version of the embedded companion.
-	companion string
 }
 
 // The values of Readiness.Status.
@@ -48,16 +45,6 @@ type Readiness struct {
 	Status   string `json:"status"`
 	Database string `json:"database"`
 	Platform string `json:"platform"`
-	// Writes says why some writes are rejected although everything else is served.
-	Writes string `json:"writes,omitempty"`
-	// Changes says that changes are not recorded, so that webhooks and readers of /changes are stuck,
-	// although everything else is served.
-	Changes string `json:"changes,omitempty"`
-	// Extensions says that extensions are not asked or told what they should be, or names the plugins that take part in the
-	// site's bookings but not in those of the API, although everything is served.
-	Extensions string `json:"extensions,omitempty"`
-	// Companion is the version of the embedded companion.
-	Companion string `json:"companion,omitempty"`
 	// Fingerprint identifies the site; "" if it is not known. See session.Platform.Fingerprint.
 	Fingerprint string `json:"fingerprint,omitempty"`
 
@@ -65,37 +52,11 @@ type Readiness struct {
 	siteKnown bool        // whether the database answered about the site's state
 }
 
-// VerboseReadiness is the body of /readyz?verbose, which takes a few more statements: it also rates
-// background work.
+// VerboseReadiness is the body of /readyz?verbose, which takes more statements: it also has the report about the site and
+// the work for it, without names of items.
 type VerboseReadiness struct {
 	Readiness
-	Rating []Rated `json:"rating,omitempty"` // empty if unknown
-}
-
-// Rated is a diagnose.Rating without personal data.
-type Rated struct {
-	Code  diagnose.Code `json:"code"`
-	Name  string        `json:"name"`  // of the kind of work
-	Level string        `json:"level"` // good, minor or broken
-	Text  string        `json:"text"`
-	Count int           `json:"count"` // of items; 101 stands for more than 100
-	Since string        `json:"since"` // UTC, of the first item; "" if there is none
-	IDs   []int64       `json:"ids"`   // of the first ten items
-}
-
-func ratingOf(work upkeep.Work) []Rated {
-	var list []Rated
-	for _, r := range diagnose.Rate(work) {
-		rated := Rated{Code: r.Code, Name: r.Name, Level: r.Level.String(), Text: r.Text.String(), Count: len(r.Items), IDs: []int64{}}
-		if !r.Since.IsZero() {
-			rated.Since = domain.Stamp(r.Since)
-		}
-		for _, item := range r.Items[:min(len(r.Items), diagnose.Named)] {
-			rated.IDs = append(rated.IDs, item.ID)
-		}
-		list = append(list, rated)
-	}
-	return list
+	Report []diagnose.Entry `json:"report,omitempty"` // none if it is not known
 }
 
 // readinessTimeout is shorter than the usual timeouts of probes.
@@ -138,15 +99,16 @@ func (a *Admin) HandleExact(path string, page http.Handler) {
 	a.router.Any(path, echo.WrapHandler(page))
 }
 
-// SetCompanionVersion sets the version of the embedded companion for /readyz. Call it before the first
-// request.
-func (a *Admin) SetCompanionVersion(companion string) { a.companion = companion }
-
 // Waits sets what the start waits for. Anybody may read it.
 func (a *Admin) Waits(reason string) { a.waits.Store(reason) }
 
-// Started marks the API as served, from a platform.
-func (a *Admin) Started(platform *session.Platform) { a.platform.Store(platform) }
+// Started marks the API as served, from a platform, and returns the reports about its site.
+func (a *Admin) Started(platform *session.Platform) *diagnose.Reports {
+	reports := diagnose.NewReports(platform)
+	a.reports.Store(reports)
+	a.platform.Store(platform)
+	return reports
+}
 
 // Stopping marks the server as shutting down.
 func (a *Admin) Stopping() { a.stopping.Store(true) }
@@ -154,7 +116,7 @@ func (a *Admin) Stopping() { a.stopping.Store(true) }
 // ServeMetrics adds /metrics. Like Mount, Handle and ServeProfiles it must be called before the first
 // request.
 func (a *Admin) ServeMetrics(m *Metrics) {
-	m.readiness.Store(new(a.readiness))
+	m.admin.Store(a)
 	a.router.GET("/metrics", echo.WrapHandler(m.handler()))
 }
 
@@ -182,14 +144,11 @@ func (a *Admin) ready(c echo.Context) error {
 	defer cancel()
 	c.Response().Header().Set("Cache-Control", "no-store")
 	readiness := VerboseReadiness{Readiness: a.readiness(ctx)}
-	readiness.Companion = a.companion
 	if readiness.siteKnown {
 		readiness.Fingerprint, _ = a.platform.Load().Fingerprint(ctx) // the next probe reports errors
 	}
 	if c.QueryParams().Has("verbose") && readiness.siteKnown {
-		if work, err := upkeep.LoadWork(ctx, a.platform.Load()); err == nil {
-			readiness.Rating = ratingOf(work)
-		}
+		readiness.Report = a.report(ctx, time.Minute)
 	}
 	if readiness.Status != StatusReady {
 		return middleware.SendJSON(c, http.StatusServiceUnavailable, readiness)
@@ -213,25 +172,10 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	if err == nil {
 		err = upkeep.CheckReadable(ctx, site)
 	}
-	var waiting time.Duration
-	if err == nil {
-		waiting, err = upkeep.ChangesWaiting(ctx, site)
-	}
-	var active []extensions.Active
-	if err == nil {
-		active, err = site.Extensions(ctx)
-	}
-	var late []events.Stored
-	if err == nil {
-		late, err = upkeep.LateEvents(ctx, site)
-	}
 	var known *domain.Error
 	switch {
 	case err == nil:
-		return Readiness{
-			Status: StatusReady, Database: partOK, Platform: partOK, Writes: writeProblem(site), Changes: changesProblem(platform.Journal.RestoredUnder(), waiting),
-			Extensions: extensionsProblem(active, site.Asker != nil && site.Asker.Unanswered(), late), siteKnown: true,
-		}
+		return Readiness{Status: StatusReady, Database: partOK, Platform: partOK, siteKnown: true}
 	case errors.As(err, &known):
 		return Readiness{Status: StatusUnavailable, Database: partOK, Platform: known.Message, down: known.Down, siteKnown: true}
 	default:
@@ -239,37 +183,19 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	}
 }
 
-// writeProblem returns why a site cannot be written, or "".
-func writeProblem(site *session.Session) string {
-	var known *domain.Error
-	if errors.As(site.CheckWritable(), &known) {
-		return known.Message
+// report returns the report, without names of items; none if the database does not answer in time.
+func (a *Admin) report(ctx context.Context, oldest time.Duration) []diagnose.Entry {
+	found, _, err := a.reports.Load().Report(ctx, oldest)
+	if err != nil {
+		return nil
 	}
-	return ""
-}
-
-// changesProblem reports changes that wait too long for their numbers, or a restored backup, or returns "".
-func changesProblem(restored bool, waiting time.Duration) string {
-	r := diagnose.RateChanges(restored, waiting)
-	if r.Level == diagnose.Good {
-		return ""
+	for i, entry := range found.Entries {
+		found.Entries[i].Items = nil
+		for _, item := range entry.Items {
+			found.Entries[i].Items = append(found.Entries[i].Items, diagnose.Item{ID: item.ID})
+		}
 	}
-	return r.Text.String()
-}
-
-// extensionsProblem reports that WordPress, which is asked what extensions decide, did not answer last, or changes that they are told
-// late, or extensions that are not honoured, or returns "".
-func extensionsProblem(active []extensions.Active, unanswered bool, late []events.Stored) string {
-	ignored := extensions.Ignored(active)
-	switch {
-	case unanswered && len(extensions.AskedOf(active)) > 0:
-		return "WordPress does not answer what extensions decide; see bookside check"
-	case len(late) > 0:
-		return diagnose.RateEvents(late)[0].Text.String()
-	case len(ignored) == 0:
-		return ""
-	}
-	return "not all is honoured that these do: " + extensions.Titles(ignored) + "; see bookside check"
+	return found.Entries
 }
 
 const notInTime = "does not answer in time"

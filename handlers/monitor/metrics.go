@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
@@ -43,7 +44,7 @@ type Metrics struct {
 	platform  atomic.Pointer[session.Platform]
 	Shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
 	webhooks  atomic.Pointer[webhooks.Worker]         // nil if this server sends none
-	readiness atomic.Pointer[func(context.Context) Readiness]
+	admin     atomic.Pointer[Admin]
 }
 
 // overlapMetrics describe the checks for overlapping bookings.
@@ -192,6 +193,7 @@ var (
 	lastChange    = newDesc("changes_last_number", "Number of the last change in the journal that this server knows of.")
 	changeSweep   = newDesc("changes_sweep_seconds", "How long the last comparison of all records, which finds changes by others, took at the pace that changes.sweep allows; 0 on servers that do not compare.")
 	changeWait    = newDesc("changes_oldest_waiting_seconds", "How long the oldest change has been waiting for its number, by which /changes and webhooks get it; 0 if none waits.")
+	reportLevel   = newDesc("report_level", "Entries of the report that bookside check prints, by code: 0 for good, 1 for what somebody should look at, 2 for broken.", "code")
 	ready         = newDesc("ready", "1 if /readyz says so, else 0.")
 	databaseUp    = newDesc("db_up", "1 if the database answered this scrape, else 0.")
 	siteUp        = newDesc("site_up", "1 if the site in the database can be served, else 0; absent while the database does not tell.", "reason")
@@ -207,7 +209,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, changeWait, ready, databaseUp, siteUp, jobsScheduled, jobsOverdue, holdsNow,
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, changeWait, reportLevel, ready, databaseUp, siteUp, jobsScheduled, jobsOverdue, holdsNow,
 		webhooksNow, webhooksBehind, webhookTries, webhooksDisabled} {
 		to <- d
 	}
@@ -224,11 +226,16 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	if readiness := f.readiness.Load(); readiness != nil {
-		found := examineInTime(*readiness)
+	if admin := f.admin.Load(); admin != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
+		defer cancel()
+		found := admin.readiness(ctx)
 		gauge(ready, oneIf(found.Status == StatusReady))
 		if found.siteKnown {
 			gauge(siteUp, oneIf(found.down == ""), string(cmp.Or(found.down, "none")))
+			for code, level := range levels(admin.report(ctx, reportLife)) {
+				gauge(reportLevel, float64(level), string(code))
+			}
 		}
 	}
 	platform := f.platform.Load()
@@ -260,11 +267,16 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(changeWait, stats.ChangesWaiting.Seconds())
 }
 
-// examineInTime returns the readiness that /readyz reports.
-func examineInTime(examine func(context.Context) Readiness) Readiness {
-	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
-	defer cancel()
-	return examine(ctx)
+// reportLife is how old the parts of the report may be for metrics that are not about work: they take many statements.
+const reportLife = time.Hour
+
+// levels returns the worst level of each code.
+func levels(report []diagnose.Entry) map[diagnose.Code]diagnose.Level {
+	worst := map[diagnose.Code]diagnose.Level{}
+	for _, entry := range report {
+		worst[entry.Code] = max(worst[entry.Code], entry.Level)
+	}
+	return worst
 }
 
 func oneIf(holds bool) float64 {

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/language"
@@ -38,8 +37,6 @@ type Server struct {
 	Now    domain.Clock
 	Stdout io.Writer // gets a line with the address when the API is ready
 	Log    *slog.Logger
-	// CompanionVersion is the version of the companion that comes with the program; "" for none.
-	CompanionVersion string
 	// Listener and AdminListener are already open; nil for the addresses in Config.
 	Listener, AdminListener net.Listener
 	// Routes are more paths of the admin address, for programs that serve a site for tests. Their handlers may
@@ -138,7 +135,6 @@ func collectLess(env []string) {
 // makeProbes creates the handler for the admin address.
 func (s *Server) makeProbes() {
 	s.probes = monitor.NewAdmin(s.Log, adminHosts(s.Config))
-	s.probes.SetCompanionVersion(s.CompanionVersion)
 	s.probes.ServeMetrics(s.metrics)
 	if s.Config.Admin.PProf {
 		s.probes.ServeProfiles()
@@ -202,12 +198,8 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	options.Stopping = stopping
 	serving, base := handlers.New(platform, store, s.Now, s.Log, options), strings.TrimSuffix(options.BasePaths[0], "/")
 	api.starting.Open(serving)
-	s.probes.Started(platform)
 	s.console.Open(console.Site{
-		Platform: platform, Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Requests: requests,
-		Examine: func(ctx context.Context) (diagnose.Report, error) {
-			return diagnose.Examine(ctx, s.target.Config, db, s.Now)
-		},
+		Platform: platform, Reports: s.probes.Started(platform), Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Requests: requests,
 		Ask: func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
 			return handlers.AskFor(serving, user, r)
 		},

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/bookside/bookside/wpdb"
@@ -61,7 +60,7 @@ func (s *Server) logMigration(done []string) {
 }
 
 // watchWrites checks for write privileges that the database user has lost, until ctx ends: every minute,
-// and every few seconds from a refused statement until none would be refused. /readyz shows the result.
+// and every few seconds from a refused statement until none would be refused. The report shows the result.
 func (s *Server) watchWrites(ctx context.Context, db *wpdb.DB) {
 	told, since := "", schemaAge
 	every(ctx, watchInterval, func() {
@@ -71,11 +70,7 @@ func (s *Server) watchWrites(ctx context.Context, db *wpdb.DB) {
 		if since = 0; db.LookForRefusedWrites(ctx) != nil {
 			return // the code that needs the database reports it
 		}
-		var lacking []string
-		for _, r := range db.RefusedWrites() {
-			lacking = append(lacking, fmt.Sprintf("%s on %s", r.Privilege, strings.Join(db.FullNames(r.Tables), ", ")))
-		}
-		text := strings.Join(lacking, "; ")
+		text := db.RefusedWrites().In(db)
 		switch text {
 		case told:
 		case "":

@@ -9,7 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 )
 
-// Value is a value that visitors share during its lifetime; only one of them recomputes it.
+// Value is a value that readers share during its lifetime; only one of them recomputes it.
 type Value[T any] struct {
 	now  domain.Clock
 	life time.Duration
@@ -32,6 +32,11 @@ func New[T any](now domain.Clock, life time.Duration, find func(context.Context)
 
 // Get returns the value and its age. Errors are not shared.
 func (s *Value[T]) Get(ctx context.Context) (value T, age time.Duration, err error) {
+	return s.Within(ctx, s.life)
+}
+
+// Within is Get for a reader to whom an older value is good enough, or is not.
+func (s *Value[T]) Within(ctx context.Context, life time.Duration) (value T, age time.Duration, err error) {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -42,7 +47,7 @@ func (s *Value[T]) Get(ctx context.Context) (value T, age time.Duration, err err
 	if s.forgotten.Swap(false) {
 		s.at = time.Time{}
 	}
-	if s.at.IsZero() || began.Sub(s.at) >= s.life || began.Before(s.at) {
+	if s.at.IsZero() || began.Sub(s.at) >= life || began.Before(s.at) {
 		if value, err = s.find(ctx); err != nil {
 			return value, 0, err
 		}
