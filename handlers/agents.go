@@ -10,7 +10,6 @@ var listAgents = operation{
 	id:          "listAgents",
 	summary:     "List agents",
 	description: "A page of the agents that match all parameters, with their services and locations.",
-	size:        recordsBy("per_page"),
 	formats:     tables,
 	query:       compat.AgentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Agent]())},

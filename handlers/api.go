@@ -32,8 +32,6 @@ type Options struct {
 	MaxConcurrent       int           // requests processed at the same time; 0 for no limit
 	MaxWaiting          int           // requests waiting for changes at the same time; 0 for no limit
 	MaxExports          int           // exports at the same time; 0 for no limit
-	Memory              int64         // bytes for all requests together, at least MinMemory; 0 for no limit
-	MemoryWait          time.Duration // how long a request waits for memory
 	TrustedProxies      []*net.IPNet  // proxies whose X-Forwarded-For is trusted
 	AllowedOrigins      []string      // for CORS, which is off without any
 	LogClients          bool          // log client addresses too
@@ -58,10 +56,8 @@ type api struct {
 	throttle  *middleware.Throttle
 	limiter   *ratelimit.Limiter
 	inFlight  middleware.InFlight
-	memory    middleware.Memory
 	longPolls middleware.LongPolls
 	exports   middleware.LongPolls
-	reads     sharedReads
 	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
 	endpoints map[string]endpoint
@@ -112,10 +108,8 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 		throttle:  middleware.NewThrottle(now, options.FailedKeysPerMinute),
 		limiter:   ratelimit.New(options.RateLimit, now, keyOf),
 		inFlight:  middleware.NewInFlight(options.MaxConcurrent),
-		memory:    middleware.NewMemory(options.Memory, options.MemoryWait),
 		longPolls: middleware.NewLongPolls(options.MaxWaiting),
 		exports:   middleware.NewLongPolls(options.MaxExports),
-		reads:     newSharedReads(),
 		metrics:   metrics,
 
 		endpoints: map[string]endpoint{},
@@ -185,18 +179,12 @@ func (a *api) endpoint(r *route) endpoint {
 		if err := read.permit(c, principal.Key); err != nil {
 			return err
 		}
-		body, release, err := a.memory.ReadBody(c)
+		body, err := middleware.ReadBody(c)
 		if err != nil {
 			return err
 		}
-		defer release()
 		request.echo, request.rawBody, request.allowsDryRun, request.known = c, body, allowsDryRun, known
-		response, err := request.run()
-		if err != nil {
-			return err
-		}
-		defer response.discard()
-		return response.send(c)
+		return request.deliver(c)
 	}}
 }
 
@@ -207,7 +195,7 @@ func (a *api) read(c echo.Context, r *request) error {
 			return a.export(c, r, f)
 		}
 	}
-	deliver := func() error { return a.reads.deliver(c, r) }
+	deliver := func() error { return r.deliver(c) }
 	if r.route.operation.wrap != nil {
 		return r.route.operation.wrap(c, r, deliver)
 	}

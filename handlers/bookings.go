@@ -17,7 +17,6 @@ var listBookings = operation{
 	id:          "listBookings",
 	summary:     "List bookings",
 	description: "A page of the bookings that match all parameters.",
-	size:        recordsBy("per_page"),
 	formats:     tablesAndCalendars,
 	query:       compat.BookingParameters,
 	answers:     []response{ok(compat.ListOf[compat.Booking]())},

@@ -19,7 +19,6 @@ var createBookings = operation{
 	id:          "createBookings",
 	summary:     "Create up to 50 bookings",
 	description: "Creates each booking on its own: one that fails does not undo the others. Answers 201 if all were created, 207 if some were, and 400 if none was; an internal error in one is an error of that booking, and the others are still tried. Counts as one request per booking. The list may be sent without the object around it.",
-	size:        size{each: bulkWork},
 	body:        compat.BulkBookingFields,
 	answers: []response{
 		{http.StatusCreated, compat.BulkResult{}}, {http.StatusMultiStatus, compat.BulkResult{}}, {http.StatusBadRequest, compat.BulkResult{}},
@@ -103,7 +102,7 @@ func (b *bulk) run() error {
 
 // create creates one of the bookings.
 func (b *bulk) create(i int) (item idempotency.Response, err error) {
-	wpdb.Allow(b.ctx(), b.mayRead) // what was read for the previous one has been freed
+	wpdb.Allow(b.ctx(), maxRead) // what was read for the previous one has been freed
 	booking := b.bookings[i].New
 	booking.Address = b.echo.RealIP()
 	err = b.transact(func(tx *session.Tx) error {

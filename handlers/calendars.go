@@ -9,7 +9,6 @@ import (
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/handlers/middleware"
 )
 
 var (
@@ -26,7 +25,6 @@ func calendarOf(id string, parameter pathParameter) operation {
 			"Times are in UTC. The UID of a booking stays the same, SEQUENCE rises with its changes, and cancelled bookings have STATUS:CANCELLED.",
 		path:     []pathParameter{parameter},
 		answers:  []response{ok(file{typ: calendarType, text: []byte(exampleCalendar)})},
-		size:     size{"", calendarWork, one},
 		calendar: parameter.resource,
 		perKey:   true,
 		serve: func(r *request) (response, error) {
@@ -44,9 +42,6 @@ func article(resource domain.Resource) string {
 }
 
 const calendarType = "text/calendar; charset=utf-8"
-
-// calendarWork is the memory in bytes that most agents' calendars need.
-const calendarWork = middleware.MaxOrdinary - minWork
 
 const exampleCalendar = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Bookside//Bookside//EN\r\nMETHOD:PUBLISH\r\nNAME:Ada Lovelace\r\nX-WR-CALNAME:Ada Lovelace\r\n" +
 	"BEGIN:VEVENT\r\nUID:booking-17@example.com\r\nDTSTAMP:20261120T093000Z\r\nSEQUENCE:86400\r\nDTSTART:20261201T090000Z\r\nDTEND:20261201T100000Z\r\n" +

@@ -10,7 +10,6 @@ var listCategories = operation{
 	id:          "listCategories",
 	summary:     "List service categories",
 	description: "A page of the service categories, in their order.",
-	size:        recordsBy("per_page"),
 	formats:     tables,
 	query:       compat.PageParameters,
 	answers:     []response{ok(compat.CategoryList{})},

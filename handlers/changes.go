@@ -18,7 +18,6 @@ var listChanges = operation{
 		"Without a cursor, the response is empty and has the cursor of the present end. With `wait`, a request without new changes is held until there is one. " +
 		"With `Accept: text/event-stream`, changes are sent as server-sent events until the client leaves, and `Last-Event-ID` is the cursor. " +
 		"Changes are kept for a limited time. Without `resources`, all resources are followed that the key may read.",
-	size:             recordsBy("limit"),
 	query:            compat.ChangeParameters,
 	answers:          []response{ok(compat.ChangeList{Success: true})},
 	errors:           failures.Form{List: true},
@@ -53,13 +52,13 @@ func (r *request) changedRecords(page journal.Page) (journal.Page, map[compat.Ch
 		switch {
 		case err == nil:
 			return page, records, nil
-		case !failures.TooLarge(err) || r.mayRead < maxRead:
+		case !failures.TooLarge(err):
 			return page, nil, err
 		case count == 1:
 			return page, nil, nil
 		}
 		page = journal.Page{Entries: page.Entries[:count/2], Cursor: page.Cursor.At(page.Entries[count/2-1].Number), More: true}
-		wpdb.Allow(r.ctx(), r.mayRead) // what was read has been freed
+		wpdb.Allow(r.ctx(), maxRead) // what was read has been freed
 	}
 }
 

@@ -12,7 +12,6 @@ var listCoupons = operation{
 	id:          "listCoupons",
 	summary:     "List coupons",
 	description: "A page of the coupons that match all parameters. It is empty on sites without the coupon add-on.",
-	size:        recordsBy("per_page"),
 	formats:     tables,
 	query:       compat.CouponParameters,
 	answers:     []response{ok(compat.ListOf[compat.Coupon]())},

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,14 +25,13 @@ import (
 
 // An export is a long page of a list in a file format, see exportFormat. It is read and sent chunk by
 // chunk. While its client reads a chunk, however slowly, it holds neither a database connection nor a place
-// among the requests in flight, and as memory only the chunk's text. The key is checked again before each
+// among the requests in flight. The key is checked again before each
 // chunk, and the export ends if the key may see something else by then: nobody could tell which part of the
 // file is which. Time limits apply to each chunk. A client can tell if it did not get everything, because
 // the connection is aborted.
 
 const (
-	exportChunk    = 500 // records read at once
-	exportWork     = minWork + exportChunk*recordWork
+	exportChunk    = 500      // records read at once
 	chargedRecords = 100      // of an export count as one request
 	sendAtOnce     = 64 << 10 // bytes that a client must read within the time limit of a request
 )
@@ -61,7 +61,6 @@ type export struct {
 	ctx     context.Context // context of the connection
 	writer  exportWriter
 	text    bytes.Buffer // text of the present chunk
-	release func()       // releases the memory of text
 }
 
 // export sends a list in a format.
@@ -76,8 +75,7 @@ func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
 	defer cancel()
 	r.query.Export(compat.MaxExported)
 	r.cursor = &session.ExportCursor{Chunk: exportChunk}
-	x := &export{api: a, echo: c, request: r, format: f, ctx: ctx, release: func() {}}
-	defer func() { x.release() }()
+	x := &export{api: a, echo: c, request: r, format: f, ctx: ctx}
 	x.writer = f.begin(r, &x.text)
 	if err := x.first(); err != nil || c.Request().Method == http.MethodHead {
 		return err
@@ -96,11 +94,7 @@ func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
 // first reads the first chunk, and sends it unless that is not allowed. Everything before counts towards
 // its time limit, because until then the client has nothing.
 func (x *export) first() error {
-	err := x.request.nextChunk(x.writer)
-	if err == nil {
-		err = x.keep(x.request.ctx(), x.api.memory.Wait)
-	}
-	if err != nil {
+	if err := x.request.nextChunk(x.writer); err != nil {
 		return err
 	}
 	cursor, whole := x.request.cursor, x.request.cursor.Done()
@@ -144,7 +138,7 @@ func (r *request) nextPage(page int64) string {
 func (x *export) next() error {
 	return x.api.limited(x.ctx, func(ctx context.Context) error {
 		x.request.context = ctx
-		err := x.api.exports.WithTurn(ctx, func() error {
+		return x.api.exports.WithTurn(ctx, func() error {
 			err := x.admit(ctx)
 			if err == nil {
 				err = x.request.nextChunk(x.writer)
@@ -154,10 +148,6 @@ func (x *export) next() error {
 			}
 			return err
 		})
-		if err != nil {
-			return err
-		}
-		return x.keep(ctx, x.api.options.RequestTimeout)
 	})
 }
 
@@ -169,58 +159,37 @@ func (x *export) admit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		begun := r.key()
-		if r.principal = principal; r.key() != begun {
+		begun := r.principal
+		r.principal = principal
+		if !slices.Equal(principal.Permissions, begun.Permissions) || principal.Scope.String() != begun.Scope.String() || principal.MaskPersonal != begun.MaskPersonal {
 			return errKeyChanged
 		}
 		return nil
 	})
 }
 
-// keep acquires memory for the text of a chunk until it is sent.
-func (x *export) keep(ctx context.Context, wait time.Duration) error {
-	release, err := x.api.memory.Response(ctx, x.text.Len(), wait)
-	if err == nil {
-		x.release = release
-	}
-	return err
-}
-
 // nextChunk writes the next chunk of an export. If its records are unusually large, later chunks have
 // fewer.
 func (r *request) nextChunk(to exportWriter) error {
 	for {
-		bytes := int64(exportWork)
-		if r.cursor.Chunk == 1 {
-			bytes = maxWork
+		wpdb.Allow(r.ctx(), maxRead)
+		err := to.next(r)
+		if failures.TooLarge(err) && r.cursor.Chunk > 1 {
+			r.cursor.Chunk = max(1, r.cursor.Chunk/8)
+			continue
 		}
-		err := r.chunkWithin(bytes, to)
-		if !failures.TooLarge(err) || r.cursor.Chunk == 1 {
+		if err != nil {
 			return err
 		}
-		r.cursor.Chunk = max(1, r.cursor.Chunk/8)
+		r.cursor.Pass()
+		if r.cursor.Done() {
+			return to.end()
+		}
+		return nil
 	}
 }
 
-// chunkWithin writes the next chunk within this many bytes of memory.
-func (r *request) chunkWithin(bytes int64, to exportWriter) error {
-	done, err := r.api.memory.Work(r.ctx(), bytes)
-	if err != nil {
-		return err
-	}
-	defer done()
-	wpdb.Allow(r.ctx(), bytes/readFactor)
-	if err := to.next(r); err != nil {
-		return err
-	}
-	r.cursor.Pass()
-	if r.cursor.Done() {
-		return to.end()
-	}
-	return nil
-}
-
-// send sends the text of a chunk to the client, and frees its memory.
+// send sends the text of a chunk to the client.
 func (x *export) send() error {
 	for x.text.Len() > 0 {
 		if err := x.api.limited(x.ctx, func(ctx context.Context) error { return x.write(ctx, x.text.Next(sendAtOnce)) }); err != nil {
@@ -228,8 +197,6 @@ func (x *export) send() error {
 		}
 	}
 	x.text.Reset()
-	x.release()
-	x.release = func() {}
 	return nil
 }
 
@@ -243,4 +210,17 @@ func (x *export) write(ctx context.Context, text []byte) error {
 		return nil
 	}
 	return err
+}
+
+// withoutParameter removes a parameter from a query, whatever its encoding.
+func withoutParameter(query, name string) string {
+	if name == "" || !strings.Contains(query, name) && !strings.Contains(query, "%") {
+		return query
+	}
+	parts := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
+		sent, _, _ := strings.Cut(part, "=")
+		decoded, err := url.QueryUnescape(sent)
+		return sent == name || err == nil && decoded == name
+	})
+	return strings.Join(parts, "&")
 }

@@ -466,7 +466,7 @@ const longTable = "GET /v1/bookings?per_page=100000 HTTP/1.1\r\nAccept: text/csv
 // export.
 func TestSlowClientsHoldNoConnection(t *testing.T) {
 	t.Parallel()
-	s := newServerOver(t, fixtures.Shared(t, fixtures.SiteA()), 1, time.Minute, func(o *handlers.Options) { o.MaxConcurrent, o.RequestTimeout, o.Memory = 1, 5*time.Second, 64<<20 })
+	s := newServerOver(t, fixtures.Shared(t, fixtures.SiteA()), 1, time.Minute, func(o *handlers.Options) { o.MaxConcurrent, o.RequestTimeout = 1, 5*time.Second })
 	response := s.connect(t, longTable)
 	s.get("/bookings?per_page=1").want(http.StatusOK)
 	if stats := s.platform.PoolStats(); stats.InUse != 0 {
@@ -640,13 +640,13 @@ func TestTooManyExports(t *testing.T) {
 	}
 }
 
-// TestLargeRecordsMakeSmallChunks: records that do not fit into the memory of a chunk are read in smaller
+// TestLargeRecordsMakeSmallChunks: records of which a chunk would be too large are read in smaller
 // chunks.
 func TestLargeRecordsMakeSmallChunks(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	s := newServer(t, database, limitMemory)
+	s := newServer(t, database)
 	database.Execute(t, "UPDATE wp_latepoint_customers SET notes = REPEAT('x', 60000)")
 	a := s.export("/customers?per_page=100000", "text/csv").want(http.StatusOK)
 	if ids, want := a.column("id"), s.ids(t, "SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {

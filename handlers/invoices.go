@@ -12,7 +12,6 @@ var listInvoices = operation{
 	summary:     "List the invoices of an order",
 	description: "A page of the invoices of an order.",
 	path:        []pathParameter{orderID},
-	size:        recordsBy("per_page"),
 	query:       compat.PageParameters,
 	answers:     []response{ok(compat.ListOf[compat.Invoice]())},
 	errors:      failures.Form{List: true},

@@ -10,7 +10,6 @@ var listLocations = operation{
 	id:          "listLocations",
 	summary:     "List locations",
 	description: "A page of the locations that match all parameters.",
-	size:        recordsBy("per_page"),
 	formats:     tables,
 	query:       compat.LocationParameters,
 	answers:     []response{ok(compat.ListOf[compat.Location]())},

@@ -32,9 +32,8 @@ import (
 // mcpRoute is how requests to the tools appear in the log and in metrics.
 var mcpRoute = route{tag: "mcp", method: http.MethodPost, path: "/mcp", operation: operation{id: "mcp"}}
 
-// maxMessage is the limit of a message in bytes. A body this small needs no memory from the budget; the
-// operations that it triggers acquire their own share.
-const maxMessage = middleware.FreeBytes
+// maxMessage is the limit of a message in bytes.
+const maxMessage = 32 << 10
 
 var (
 	// errMessageTooLarge is the error for a message larger than maxMessage.
@@ -95,13 +94,6 @@ func (a *api) serveMCP(c echo.Context, protocol http.Handler) error {
 	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(message)), int64(len(message))
 	answer := bufferedAnswer{header: http.Header{}, status: http.StatusOK}
 	protocol.ServeHTTP(&answer, request)
-	release, err := a.memory.Response(c.Request().Context(), answer.body.Len(), a.memory.Wait)
-	if err != nil && !caller.wrote {
-		return err
-	}
-	if err == nil {
-		defer release()
-	}
 	if answer.body.Len() == 0 {
 		return c.NoContent(answer.status)
 	}

@@ -27,7 +27,6 @@ type operation struct {
 	extraPermissions []extraPermission // requests that need more than the route's permission
 	failures         []int             // statuses of errors that few operations have
 	errors           failures.Form
-	size             size            // what the memory of a request grows with
 	cost             cost            // of a request, in requests; nil for one
 	noETag           bool            // a response is outdated when it arrives, and has no tag
 	perKey           bool            // a read whose response depends on the key itself, not only on its permissions

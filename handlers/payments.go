@@ -14,7 +14,6 @@ var listPayments = operation{
 	id:          "listPayments",
 	summary:     "List payments",
 	description: "A page of the payments that match all parameters.",
-	size:        recordsBy("per_page"),
 	formats:     tables,
 	query:       compat.PaymentParameters,
 	answers:     []response{ok(compat.ListOf[compat.Payment]())},

@@ -24,7 +24,7 @@ type request struct {
 	read    *recordRead // of the record that a write changes; nil for none
 	reading string      // the permission to read what a write writes; "" if none is needed
 	context context.Context
-	echo    echo.Context // nil for a read: others may share it, see sharedReads
+	echo    echo.Context // nil for a read
 	path    middleware.PathValues
 	session *session.Session
 	// lockedWebhooks are the webhooks within the transaction of lockWebhook; nil outside it.
@@ -39,9 +39,6 @@ type request struct {
 	rawQuery     string // the text that query was parsed from
 	rawBody      []byte
 	cursor       *session.ExportCursor // of an export; nil for a complete response
-	// mayRead is the number of bytes that the operation may read from the database,
-	// see wpdb.Allow.
-	mayRead int64
 }
 
 func (r *request) ctx() context.Context { return r.context }

@@ -10,7 +10,6 @@ var listServices = operation{
 	id:          "listServices",
 	summary:     "List services",
 	description: "A page of the services that match all parameters.",
-	size:        recordsBy("per_page"),
 	formats:     tables,
 	query:       compat.ServiceParameters,
 	answers:     []response{ok(compat.ServiceList{List: compat.ListOf[compat.Service]()})},

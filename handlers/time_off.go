@@ -13,7 +13,6 @@ var listTimeOff = operation{
 	id:          "listTimeOff",
 	summary:     "List time off",
 	description: "A page of the times at which an agent, a service, a location or the whole site takes no bookings, by first day. Whole days are LatePoint's custom days without hours; hours are the off periods of its add-on Pro Features.",
-	size:        recordsBy("per_page"),
 	query:       compat.TimeOffParameters,
 	answers:     []response{ok(compat.ListOf[compat.TimeOff]())},
 	errors:      failures.Form{List: true},

@@ -173,28 +173,26 @@ func (w *waiting) wait(limit time.Duration) error {
 	if err != nil && !errors.Is(err, errStopping) {
 		return err
 	}
-	response, release, err := w.list(ctx)
-	defer release()
+	response, err := w.list(ctx)
 	if err != nil {
 		return err
 	}
+	defer response.discard()
 	defer middleware.StopWritingAfter(ctx, w.echo)()
 	return response.send(w.echo)
 }
 
-// list checks the key and reads the changes after the cursor. release must always be called.
-func (w *waiting) list(ctx context.Context) (response encodedResponse, release func(), err error) {
-	release = func() {}
+// list checks the key and reads the changes after the cursor.
+func (w *waiting) list(ctx context.Context) (response encodedResponse, err error) {
 	err = w.api.longPolls.WithTurn(ctx, func() error {
 		if err := w.checkKey(ctx); err != nil {
 			return err
 		}
 		w.refresh(ctx)
-		release()
-		response, release, err = w.api.reads.execute(w.request)
+		response, err = w.request.run()
 		return err
 	})
-	return response, release, err
+	return response, err
 }
 
 // checkKey authenticates the key once more: it may have been revoked meanwhile.
@@ -268,14 +266,12 @@ type batch struct {
 // sendBatch sends the changes after the cursor as events, and moves the cursor past them.
 func (w *waiting) sendBatch() (more bool, err error) {
 	var list batch
-	release := func() {}
-	defer func() { release() }() // the response is counted until the client has read it
 	err = w.api.limited(w.ctx, func(ctx context.Context) error {
-		response, done, err := w.list(ctx)
-		release = done
+		response, err := w.list(ctx)
 		if err != nil {
 			return err
 		}
+		defer response.discard()
 		return json.Unmarshal(response.body.Bytes(), &list)
 	})
 	if err != nil {

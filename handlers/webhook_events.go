@@ -16,8 +16,8 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// recordMemory is how much memory a webhook's record may take while it is read, in bytes.
-const recordMemory = 8 << 20
+// maxRecord is how many bytes may be read for a webhook's record, see wpdb.Allow.
+const maxRecord = 3 << 19
 
 // WebhookOptions returns how changes and records are sent to webhooks: in the form of GET /changes. A
 // record has only what the webhook's key may see.
@@ -26,7 +26,7 @@ func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamp
 		Encode: func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
 		Record: func(ctx context.Context, keyID int64, filter webhooks.Filter, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
 			ctx, _ = wpdb.WithUsage(ctx)
-			wpdb.Allow(ctx, recordMemory/readFactor)
+			wpdb.Allow(ctx, maxRecord)
 			key, known, err := store.Find(ctx, keyID)
 			if err != nil || !known && keyID != 0 {
 				return nil, false, err

@@ -242,7 +242,6 @@ var listWebhookDeliveries = operation{
 	summary:     "Read the log of a webhook",
 	description: "The deliveries to a webhook in the last 30 days, the newest first, with each try.",
 	perKey:      true,
-	size:        recordsBy("limit"),
 	path:        []pathParameter{webhookID},
 	query:       compat.WebhookDeliveryParameters,
 	answers:     []response{ok(compat.WebhookDeliveriesOf(nil, nil, false))},

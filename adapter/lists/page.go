@@ -100,18 +100,14 @@ func ReadSmall[T any](ctx context.Context, s *session.Session, l List, p session
 	if s.Export != nil {
 		size = new(Total) // the export knows
 	}
-	page, err = session.ReadStatement(ctx, s, stmt.Column(size.Column()), func(ctx context.Context, stmt sq.Sqlizer) (Page[T], error) {
-		size := *size
-		records, more, err := wpdb.First(ctx, s.DB, l.Op, stmt, p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.Dest()) })
-		return pageWith(p, records, more, &size), err
-	})
+	records, more, err := wpdb.First(ctx, s.DB, l.Op, stmt.Column(size.Column()), p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.Dest()) })
 	if err != nil {
 		return page, err
 	}
+	page = pageWith(p, records, more, size)
 	if len(page.Records) == 0 && p.Page > 1 && s.Export == nil {
 		page.Total, err = Count(ctx, s, l)
 	}
-	page.Records = slices.Clone(page.Records) // the caller adds what belongs to them
 	return page, err
 }
 

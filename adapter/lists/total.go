@@ -118,10 +118,8 @@ func RememberCount(s *session.Session, t *Total, err error) {
 
 // Count counts a list.
 func Count(ctx context.Context, s *session.Session, l List) (int64, error) {
-	return session.ReadStatement(ctx, s, l.countQuery(), func(ctx context.Context, stmt sq.Sqlizer) (int64, error) {
-		size, _, err := wpdb.One(ctx, s.DB, l.Op+": count", stmt, wpdb.Value[int64])
-		return size, err
-	})
+	size, _, err := wpdb.One(ctx, s.DB, l.Op+": count", l.countQuery(), wpdb.Value[int64])
+	return size, err
 }
 
 // Column returns the column of a SELECT that counts the list, or NULL; see Dest.

@@ -107,9 +107,6 @@ func (s *Session) Warn(text string) {
 	}
 }
 
-// ReadAlone makes the session share no statements with other requests.
-func (s *Session) ReadAlone() { s.NoSharing = true }
-
 // RequirePermission returns a CodeForbidden if the caller lacks a permission beyond that of the
 // request itself.
 func (s *Session) RequirePermission(permission string) error {

@@ -48,7 +48,7 @@ func (e *Error) failure() (compat.Failure, compat.ErrorShape) {
 // ErrNoRoute is the error of a path that no route serves.
 var ErrNoRoute = &Error{http.StatusNotFound, "rest_no_route", "No route was found matching the URL and request method."}
 
-var errTooLarge = &Error{http.StatusBadRequest, "rest_record_too_large", "The record, with what belongs to it, is too large for a request"}
+var errTooLarge = &Error{http.StatusBadRequest, "rest_record_too_large", "What is asked for is too large for a response; ask for less"}
 
 // foreign are the errors of others that have no details either.
 var foreign = []struct {

@@ -19,6 +19,17 @@ const MaxBody = 1 << 20
 // ErrBodyTooLarge is the error for a body larger than MaxBody.
 var ErrBodyTooLarge = errors.New("body too large")
 
+// ReadBody returns the body of a POST or PUT. It is read up front, because the operation may run twice.
+func ReadBody(c echo.Context) ([]byte, error) {
+	if method := c.Request().Method; method != http.MethodPost && method != http.MethodPut {
+		return nil, nil
+	}
+	if c.Request().ContentLength > MaxBody {
+		return nil, ErrBodyTooLarge
+	}
+	return ReadAll(c, MaxBody)
+}
+
 // ReadAll reads a body of at most some bytes.
 func ReadAll(c echo.Context, most int64) ([]byte, error) {
 	request := c.Request()

@@ -1,5 +1,5 @@
 // Package middleware handles requests before their route is known: request ids, time limits, bodies, client
 // addresses, and the limits that requests share: requests in flight (limits.go), long polls and exports
-// (long_polls.go), memory (memory.go), and attempts with invalid keys (throttle.go). It also sends
+// (long_polls.go), and attempts with invalid keys (throttle.go). It also sends
 // responses in JSON (buffers.go). It knows no resource.
 package middleware

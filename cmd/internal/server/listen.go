@@ -44,8 +44,11 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// adminMemory is the memory for connections of the admin address, in bytes.
-const adminMemory = 4 << 20
+// The memory for connections of the API and of the admin address, in bytes.
+const (
+	apiMemory   = 32 << 20
+	adminMemory = 4 << 20
+)
 
 // serveProbes serves the admin address, if there is one.
 func (s *Server) serveProbes(ctx context.Context) (stop func() error, err error) {

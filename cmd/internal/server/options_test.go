@@ -1,7 +1,6 @@
 package server
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -10,31 +9,6 @@ import (
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/wpdb"
 )
-
-// TestRequestMemory: the memory for requests follows the runtime's limit, unless it is
-// configured.
-func TestRequestMemory(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		configured    int
-		limit, wanted int64
-	}{
-		"no limit":             {0, math.MaxInt64, 128 << 20},
-		"the unit's limit":     {0, 192 << 20, 128 << 20},
-		"a higher limit":       {0, 3 << 30, 2 << 30},
-		"a limit too low":      {0, 32 << 20, 64 << 20},
-		"configured":           {100, 192 << 20, 100 << 20},
-		"configured, no limit": {100, math.MaxInt64, 100 << 20},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var c settings.Config
-			c.Server.MemoryMiB = test.configured
-			if got := requestMemory(c, test.limit); got != test.wanted {
-				t.Errorf("%s: %d bytes, want %d", name, got, test.wanted)
-			}
-		})
-	}
-}
 
 func TestTrustedProxies(t *testing.T) {
 	t.Parallel()

@@ -179,7 +179,7 @@ func (s *Server) startAPI(ctx context.Context) (*apiServer, error) {
 	s.Log.Info("listening; requests wait for the site", "address", listener.Addr().String())
 	starting := handlers.NewStarting(s.Now, s.Log, options, startWait)
 	closing := &closingHandler{next: s.gate.guard(starting)}
-	stop := s.start(listener, closing, options.Memory/connectionShare)
+	stop := s.start(listener, closing, apiMemory)
 	return &apiServer{listener.Addr().String(), options, starting, closing, stop}, nil
 }
 

@@ -31,7 +31,6 @@ type Config struct {
 		BasePaths       []string
 		TrustedProxies  []string
 		MaxConcurrent   int
-		MemoryMiB       int // 0 for a share of the runtime's memory limit
 		HeaderTimeout   time.Duration
 		RequestTimeout  time.Duration
 		WriteTimeout    time.Duration

@@ -13,7 +13,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/webhooks"
-	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -167,10 +166,6 @@ var All = []Setting{
 		noted("none"),
 	newSetting("server.max_concurrent", func(c *Config) *int { return &c.Server.MaxConcurrent }, 256,
 		"maximum number of requests processed at the same time, 0 for no limit; others get 503 at once", atLeastNumber(0, "write a number such as 256, or 0 for no limit")),
-	newSetting("server.memory_mib", func(c *Config) *int { return &c.Server.MemoryMiB }, 0,
-		"memory that all requests together may use, in MiB, from 64; others wait up to 5s",
-		must(func(n int) bool { return n == 0 || n >= minMemory && n <= 1<<20 }, fmt.Sprintf("write a number from %d, or 0 for a share of GOMEMLIMIT", minMemory))).
-		noted("for two thirds of GOMEMLIMIT, or 128 if that is not set"),
 	newSetting("server.header_timeout", func(c *Config) *time.Duration { return &c.Server.HeaderTimeout }, 10*time.Second,
 		"time limit for receiving the header of a request", atLeast(100*time.Millisecond, ", such as 10s")),
 	newSetting("server.request_timeout", func(c *Config) *time.Duration { return &c.Server.RequestTimeout }, 15*time.Second,
@@ -299,8 +294,6 @@ var All = []Setting{
 	newSetting("log.clients", func(c *Config) *bool { return &c.Log.Clients }, false,
 		"also log the address of each client, for fail2ban and similar programs; addresses are personal data"),
 }
-
-const minMemory = handlers.MinMemory >> 20 // MiB
 
 var (
 	// tablePrefix matches prefixes that wpdb accepts, with room for the number of a site.

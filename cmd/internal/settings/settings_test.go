@@ -110,7 +110,6 @@ func TestEverySetting(t *testing.T) {
 	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
 	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
 	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
-	want.Server.MemoryMiB = 100
 	want.Server.RequestTimeout, want.Server.ShutdownTimeout, want.Server.DrainDelay = 3*time.Second, 4*time.Second, 5*time.Second
 	want.Admin.PProf, want.Admin.ReadOnly, want.Conflicts.Interval = true, true, time.Hour
 	want.Admin.Listen, want.Admin.Hosts = "", []string{"keys.example.com", "b"}
@@ -132,7 +131,7 @@ func TestEverySetting(t *testing.T) {
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
 		{"wordpress.home", "https://a.example", ""}, {"wordpress.site_url", "https://a.example/wp", ""}, {"wordpress.content", "/wp-content", ""}, {"wordpress.loopback", "http://127.0.0.1:81", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
-		{"server.max_concurrent", "7", ""}, {"server.memory_mib", "100", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
+		{"server.max_concurrent", "7", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
 		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
 		{"admin.listen", "", `""`}, {"admin.base_url", "https://bookings.example.com", ""}, {"admin.trusted_user_header", "X-Forwarded-User", ""}, {"admin.keys_page", "false", ""}, {"admin.read_only", "true", ""}, {"admin.pprof", "true", ""}, {"conflicts.interval", "1h", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
 		{"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
@@ -392,9 +391,6 @@ func TestValidate(t *testing.T) {
 		{"request_timeout", func(c *Config) { c.Server.RequestTimeout = time.Millisecond }, "server.request_timeout: write a duration of at least 1s"},
 		{"max_concurrent", func(c *Config) { c.Server.MaxConcurrent = -1 }, "server.max_concurrent: write a number"},
 		{"no max_concurrent", func(c *Config) { c.Server.MaxConcurrent = 0 }, ""},
-		{"memory_mib", func(c *Config) { c.Server.MemoryMiB = 63 }, "server.memory_mib: write a number from 64"},
-		{"negative memory_mib", func(c *Config) { c.Server.MemoryMiB = -1 }, "server.memory_mib: write a number from 64"},
-		{"least memory_mib", func(c *Config) { c.Server.MemoryMiB = 64 }, ""},
 		{"header_timeout", func(c *Config) { c.Server.HeaderTimeout = 0 }, "server.header_timeout: write a duration of at least 100ms"},
 		{"write_timeout", func(c *Config) { c.Server.WriteTimeout = 0 }, "server.write_timeout: write a duration of at least 100ms"},
 		{"drain_delay", func(c *Config) { c.Server.DrainDelay = -1 }, "server.drain_delay: write a duration"},
