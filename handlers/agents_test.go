@@ -11,20 +11,7 @@ import (
 	"github.com/bookside/bookside/fixtures"
 )
 
-var (
-	agentShape = shape{
-		"id id", "first_name text", "last_name text", "display_name text", "email text", "phone text", "bio text", "features text",
-		"status text", "created_at timestamp", "updated_at timestamp", "services array", "locations array",
-	}
-	serviceSummaryShape = shape{
-		"id id", "name text", "short_description text", "duration id", "price_min money", "price_max money", "status text",
-	}
-	locationNameShape = shape{"id id", "name text", "full_address text", "status text"}
-)
-
-var agentList = listing{path: "/agents", from: "{agents} a", order: "a.first_name, a.id", shape: agentShape, nested: map[string]shape{
-	"services": serviceSummaryShape, "locations": locationNameShape,
-}}
+var agentList = listing{path: "/agents", from: "{agents} a", order: "a.first_name, a.id"}
 
 // connectionCondition returns the SQL condition for agents or services that have a row in
 // agents_services satisfying condition.
@@ -150,14 +137,6 @@ func TestAgentsByDate(t *testing.T) {
 		{query: "order_by=updated_at&order=desc", order: "a.updated_at DESC, a.id DESC"},
 		{query: "status=active&order_by=updated_at&created_before=2026-03-02", where: "a.id <= 2", order: "a.updated_at, a.id"},
 	})
-}
-
-func TestUnknownAgent(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	for _, id := range []string{"5", "0", "8388607", "8388608", "99999999999999999999"} {
-		s.wantNotFound(t, "/agents/"+id, "agent_not_found", "Agent with ID "+id+" was not found")
-	}
 }
 
 // TestAgentsOfTheEdgeSite: names are shown exactly as stored.

@@ -146,25 +146,6 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 	}
 }
 
-// TestUntrackedClientsAreThrottled: clients beyond those that are tracked share a
-// limit, and their keys are not looked up either.
-func TestUntrackedClientsAreThrottled(t *testing.T) {
-	t.Parallel()
-	s, statements := throttledServer(t, small(t), 1)
-	for i := range 10_000 {
-		s.guess(sender{peer: fmt.Sprintf("[2001:db8:%x::1]:1", i)})
-	}
-	if n := statements.Load(); n != 0 {
-		t.Errorf("%d statements for keys with a wrong checksum", n)
-	}
-	for i := range 100 {
-		s.sendKey(sender{peer: fmt.Sprintf("[2001:db8:ffff:%x::1]:1", i)}, fmt.Sprintf("lp_nobody_has_this_key_%d", i))
-	}
-	if n := statements.Load(); n != 1 {
-		t.Errorf("%d statements for untracked addresses", n)
-	}
-}
-
 // TestRecentKeysAreStillLookedUp: at an address over its limit, only keys that this
 // process has accepted recently are looked up, and the database decides.
 func TestRecentKeysAreStillLookedUp(t *testing.T) {

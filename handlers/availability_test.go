@@ -319,42 +319,6 @@ func TestAvailability(t *testing.T) {
 	golden(t, "free_agents", s.get("/agents/availability?service_id=6&location_id=2&date=2026-11-24&start_time=600&limit=1").want(http.StatusOK).body)
 }
 
-// TestAvailabilityParameterSpellings sends the same request in several
-// spellings.
-func TestAvailabilityParameterSpellings(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
-	for query, same := range map[string][]string{
-		"service_id=6&agent_id=any&location_id=any&date=2026-11-24": {
-			"service_id=6&agent_id=ANY&location_id=Any&date=2026-11-24",
-			"service_id=6.0&agent_id=+any+&location_id=-1&date=+2026-11-24+",
-		},
-		"service_id=6&agent_id=any&date=2026-11-24": {
-			"service_id=6&agent_id=-1&date=2026-11-24",
-			"service_id=6&agent_id=any&location_id=1&date=2026-11-24",
-			"service_id=6&agent_id=any&location_id=0&booking_id=0&date=2026-11-24",
-			"service_id=6&agent_id=any&date=2026-11-24&duration=60&total_attendees=1",
-			"service_id=6&agent_id=any&date=2026-11-24&duration=60.0&total_attendees=&location_id=&date_to=&explain=",
-			"service_id=6&agent_id=any&date=2026-11-24&explain=no&unknown=1",
-			"service_id=x&agent_id[]=1&date=never&service_id=6&agent_id=any&date=2026-11-24",
-			"date=2026-11-24&agent%5Fid=any&service%5Fid=6",
-		},
-		"service_id=6&agent_id=any&date=2026-11-24&date_to=2026-11-24": {
-			"service_id=6&agent_id=any&date=2026-11-24&date_to=2026-11-24&explain=0",
-		},
-	} {
-		want := s.get("/availability?" + query).want(http.StatusOK)
-		for _, other := range same {
-			if got := s.get("/availability?" + other).want(http.StatusOK); string(got.body) != string(want.body) {
-				t.Errorf("%s differs from %s: %.500s", other, query, got.body)
-			}
-		}
-	}
-	if all, one := s.day(t, "service_id=6&agent_id=any&location_id=any&date=2026-11-24"), s.day(t, "service_id=6&agent_id=any&location_id=1&date=2026-11-24"); len(one.Slots) == 0 || len(one.Slots) >= len(all.Slots) {
-		t.Errorf("%d slots anywhere, %d at one location", len(all.Slots), len(one.Slots))
-	}
-}
-
 // TestAvailabilityOfARangeEqualsItsDays compares a range of days with the same
 // days requested one by one.
 func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
@@ -433,25 +397,6 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 	s.get("/availability?service_id=1&agent_id=1&date=2026-11-23&date_to=2027-01-23").want(http.StatusOK)
 	s.get("/availability?service_id=1&agent_id=1&date=9999-12-31&date_to=9999-12-31").want(http.StatusOK)
 	s.get("/availability?service_id=1&agent_id=1&date=1000-01-01").want(http.StatusOK)
-}
-
-// TestAvailabilityNeedsItsPermission: both routes need it, and no other read
-// permission suffices.
-func TestAvailabilityNeedsItsPermission(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	for _, path := range []string{"/v1/availability?service_id=1&agent_id=1&date=2026-11-23", "/v1/agents/availability"} {
-		for permission, status := range map[string]int{"read_availability": http.StatusOK, "read_agents": http.StatusForbidden, "write_availability": http.StatusForbidden} {
-			a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.newKey(permission)}}).want(status)
-			if status == http.StatusForbidden && a.at("error", "details", "required_permission") != "read_availability" {
-				t.Errorf("%s: %s", path, a.body)
-			}
-		}
-		want := `{"status":"error","error":{"code":"unauthorized","message":"Invalid or missing API key"}}`
-		if a := s.do(http.MethodGet, path, nil).want(http.StatusUnauthorized); string(a.body) != want {
-			t.Errorf("%s: %s", path, a.body)
-		}
-	}
 }
 
 // appointment is a booking that a test inserts.
@@ -695,41 +640,6 @@ func TestExplainDaysWithoutStartTimes(t *testing.T) {
 		t.Error("a hidden service offers nothing")
 	}
 }
-
-// TestExplainContainsNoPersonalData checks every key in every explanation of a
-// busy week.
-func TestExplainContainsNoPersonalData(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
-	explained := 0
-	for agent := range 7 {
-		for day := 23; day <= 28; day++ {
-			a := s.get(fmt.Sprintf("/availability?service_id=1&agent_id=%d&date=2026-11-%d&explain=1", agent+1, day)).want(http.StatusOK)
-			explain := availabilityShape.and("explain object").check(t, "data", dataOf(t, a))["explain"]
-			for _, u := range (shape{"start_time text", "reason text", "message text", "booking_id integer"}).elements(t, "unavailable", shape{"missing null|text", "message null|text", "unavailable array"}.check(t, "explain", explain)["unavailable"]) {
-				explained++
-				if u["booking_id"] == nil {
-					t.Error("an explanation has no booking_id")
-				}
-			}
-		}
-	}
-	if explained < 100 {
-		t.Errorf("%d starts are explained: the case proves nothing", explained)
-	}
-}
-
-var (
-	availabilityShape = shape{
-		"date date", "timezone text", "service_id integer", "agent_id integer|text", "location_id integer|text", "duration integer", "available_slots array", "slots array",
-	}
-	availabilityDaysShape = shape{
-		"date date", "date_to date", "timezone text", "service_id integer", "agent_id integer|text", "location_id integer|text", "duration integer", "days object",
-	}
-	freeAgentsShape = shape{
-		"service_id integer|text", "location_id integer|text", "date date|null", "start_time text|null", "duration integer|null", "total integer", "agents array",
-	}
-)
 
 // freeAgents returns the ids of the free agents.
 func (s *server) freeAgents(t testing.TB, query string) []string {
@@ -1116,55 +1026,6 @@ func TestAvailabilityOfTheLegacySite(t *testing.T) {
 		if diff := cmp.Diff([]string{"2"}, s.freeAgents(t, "service_id=1&date=2026-12-02&start_time=10:30")); diff != "" {
 			t.Errorf("free agents (-want +got):\n%s", diff)
 		}
-	}
-}
-
-// TestAvailabilityOfThePrefixedSite: the same rows under another table prefix
-// give the same responses.
-func TestAvailabilityOfThePrefixedSite(t *testing.T) {
-	t.Parallel()
-	plain, prefixed := newServer(t, small(t)), newServer(t, fixtures.Shared(t, fixtures.Prefixed()))
-	for service := range 6 {
-		for _, query := range []string{
-			fmt.Sprintf("/availability?service_id=%d&agent_id=any&date=2026-11-21&date_to=2026-12-20", service+1),
-			fmt.Sprintf("/availability?service_id=%d&agent_id=2&date=2026-11-24&explain=1", service+1),
-			fmt.Sprintf("/agents/availability?service_id=%d&date=2026-11-24&start_time=11:00", service+1),
-		} {
-			want, got := plain.get(query).want(http.StatusOK), prefixed.get(query).want(http.StatusOK)
-			if diff := cmp.Diff(string(want.body), string(got.body)); diff != "" {
-				t.Errorf("%s (-plain +prefixed):\n%s", query, diff)
-			}
-		}
-	}
-}
-
-// TestAvailabilityOfEverySite requests every service of every site and
-// compares the keys, their order and types.
-func TestAvailabilityOfEverySite(t *testing.T) {
-	t.Parallel()
-	slotShape := shape{"start_time text", "end_time text", "available_capacity integer"}
-	for name, site := range sites {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, fixtures.Shared(t, site))
-			offered, free := 0, 0
-			for _, service := range s.ids(t, "SELECT id FROM {services}") {
-				path := "/availability?agent_id=any&date=2026-11-24&service_id=" + service
-				day := availabilityShape.check(t, path, successStatus.check(t, path, s.get(path).want(http.StatusOK).body)["data"])
-				offered += len(slotShape.elements(t, path, day["slots"]))
-				path += "&date_to=2026-12-04"
-				days := availabilityDaysShape.check(t, path, successStatus.check(t, path, s.get(path).want(http.StatusOK).body)["data"])
-				if dates, _ := members(t, days["days"]); len(dates) != 11 || !slices.IsSorted(dates) {
-					t.Errorf("%s: %v", path, dates)
-				}
-				path = "/agents/availability?date=2026-11-24&start_time=10:00&service_id=" + service
-				agents := freeAgentsShape.check(t, path, successStatus.check(t, path, s.get(path).want(http.StatusOK).body)["data"])
-				free += len(agentShape.elements(t, path, agents["agents"]))
-			}
-			if offered == 0 || free == 0 {
-				t.Errorf("%d slots, %d free agents: the case proves nothing", offered, free)
-			}
-		})
 	}
 }
 

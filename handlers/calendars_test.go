@@ -1,12 +1,10 @@
 package handlers_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -471,41 +469,6 @@ func TestCalendarSecretsAreNotLogged(t *testing.T) {
 	var stored int
 	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_api_keys WHERE CONCAT_WS(' ', key_hash, key_start, name, last_four) LIKE ?", "%"+secret[12:40]+"%").Scan(&stored); err != nil || stored != 0 {
 		t.Errorf("the secret is stored: %v", err)
-	}
-}
-
-// TestCalendarsAreReadByOthers: an independent implementation reads the calendars of a whole site.
-func TestCalendarsAreReadByOthers(t *testing.T) {
-	t.Parallel()
-	python := fixtures.RequirePython(t, "icalendar")
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
-	s.database.Execute(t, `UPDATE wp_latepoint_services SET name = 'Größe; "a", b 🎁'`, `UPDATE wp_latepoint_locations SET full_address = 'Allee 1,\n10115 Berlin'`)
-	for _, details := range []keys.Details{keys.Busy, keys.Names, keys.Full} {
-		a := s.read(s.calendar(details, domain.AgentResource, 5))
-		read := exec.CommandContext(t.Context(), python, "../adapter/icalendar/testdata/read.py")
-		read.Stdin = strings.NewReader(string(a.body))
-		output, err := read.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, output)
-		}
-		var found struct {
-			Name, Zone string
-			Events     []map[string]string
-		}
-		if err := json.Unmarshal(output, &found); err != nil {
-			t.Fatalf("%v: %s", err, output)
-		}
-		events := eventsIn(t, a)
-		if found.Name != "Sophie Dubois" || found.Zone != "Europe/Berlin" || len(found.Events) != len(events) || len(events) < 10 {
-			t.Fatalf("%s, %s, %d events, want %d", found.Name, found.Zone, len(found.Events), len(events))
-		}
-		for i, e := range events {
-			got := found.Events[i]
-			start, err := time.Parse(time.RFC3339, got["DTSTART"])
-			if err != nil || start.UTC().Format("20060102T150405Z") != e["DTSTART"] || got["UID"] != e["UID"] || got["SUMMARY"] != plainText(e["SUMMARY"]) || got["DESCRIPTION"] != plainText(e["DESCRIPTION"]) {
-				t.Errorf("%v: %v, want %v", err, got, e)
-			}
-		}
 	}
 }
 

@@ -336,29 +336,6 @@ func TestRejectedCustomers(t *testing.T) {
 	}
 }
 
-// TestWritesToUnknownCustomers sends every kind of write for customers that do
-// not exist.
-func TestWritesToUnknownCustomers(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.Small(now))
-	before := s.database.Snapshot(t)
-	for id, known := range map[string]bool{"99999": true, "8388607": true, "8388608": true, "99999999999999999999999": true, "0": true, "abc": false, "-1": false, "1.5": false} {
-		t.Run(id, func(t *testing.T) {
-			for _, method := range []string{http.MethodPut, http.MethodDelete} {
-				a := s.write(method, "/customers/"+id, `{"notes":"x","email":"customer1@example.test"}`).want(http.StatusNotFound)
-				want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
-				if known {
-					want = `{"code":"customer_not_found","message":"Customer not found","data":{"status":404}}`
-				}
-				if string(a.body) != want {
-					t.Errorf("%s %s: %s", method, id, a.body)
-				}
-			}
-		})
-	}
-	wantNoWrites(t, "unknown customers", before)
-}
-
 func TestDeleteCustomer(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA())
@@ -454,30 +431,6 @@ func TestEmailIsUnique(t *testing.T) {
 	}
 }
 
-// TestCustomerForms: forms are read like JSON.
-func TestCustomerForms(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	for contentType, form := range formsOf(t, "first_name", "Ann", "notes", "a\r\nb", "is_guest", "1", "custom_fields[cf_a]", "0", "custom_fields[größe]", "L", "country", "fr") {
-		a := s.writeAs(http.MethodPut, "/customers/9", contentType, form).want(http.StatusOK)
-		if a.at("data", "first_name") != "Ann" {
-			t.Errorf("%s", a.body)
-		}
-		read := s.get("/customers/9")
-		want := map[string]any{"cf_a": "0", "größe": "L"}
-		got := read.at("data", "custom_fields").(map[string]any)
-		for name, value := range want {
-			if got[name] != value {
-				t.Errorf("%s: custom_fields %v", contentType, got)
-			}
-		}
-		if read.at("data", "country") != "FR" || read.at("data", "is_guest") != "1" || read.at("data", "notes") != "a\r\nb" {
-			t.Errorf("%s: %s", contentType, read.body)
-		}
-		s.write(http.MethodPut, "/customers/9", `{"first_name":"Zoë","custom_fields":{"cf_a":null,"größe":""},"country":"","is_guest":0,"notes":""}`).want(http.StatusOK)
-	}
-}
-
 // TestCustomerEmoji: emoji are stored if the tables can hold them, and rejected
 // otherwise.
 func TestCustomerEmoji(t *testing.T) {
@@ -536,21 +489,6 @@ func TestCustomersHaveNoTags(t *testing.T) {
 	a := s.write(http.MethodPost, "/customers", strings.ReplaceAll(`{"first_name":"E","last_name":"E","notes":"E","admin_notes":"E","address":"E","city":"E","state":"E","zipcode":"E","custom_fields":{"cf_a":"E"}}`, `:"E"`, `:"`+evil+`"`)).want(http.StatusCreated)
 	if strings.ContainsAny(string(a.body), "<>") || strings.Count(string(a.body), `"ok"`) != 9 {
 		t.Errorf("%s", a.body)
-	}
-}
-
-// TestCustomersOfEverySite creates customers on sites of every kind.
-func TestCustomersOfEverySite(t *testing.T) {
-	t.Parallel()
-	for name, site := range map[string]fixtures.Site{"legacy": fixtures.Legacy(), "edge": fixtures.Edge(), "prefixed": fixtures.Prefixed(), "half hour": fixtures.HalfHour()} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newWriter(t, site)
-			created := s.write(http.MethodPost, "/customers", fullCustomer).want(http.StatusCreated)
-			path := fmt.Sprintf("/customers/%v", created.at("data", "id"))
-			s.write(http.MethodPut, path, fullCustomerPatch).want(http.StatusOK)
-			s.write(http.MethodDelete, path, "").want(http.StatusOK)
-		})
 	}
 }
 

@@ -55,42 +55,6 @@ func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 	}
 }
 
-// TestTakenOnTheLastDays: a slot taken on the last possible dates is not offered, in a range either, and
-// booking it is a conflict.
-func TestTakenOnTheLastDays(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	s := newQuietServer(t, "08:00", "20:00",
-		appointment{id: 11, agent: 1, service: 1, location: 1, date: "9999-12-30", start: "10:00", end: "11:00"},
-		appointment{id: 12, agent: 1, service: 1, location: 1, date: "9999-12-31", start: "12:00", end: "13:00"},
-		appointment{id: 13, agent: 1, service: 1, location: 1, date: "2027-01-15", start: "10:00", end: "11:00"})
-	s.write(http.MethodPost, "/holds", night("9999-12-30", "15:00")).want(http.StatusCreated)
-	s.write(http.MethodPost, "/holds", night("9999-12-31", "16:00")).want(http.StatusCreated)
-	const parameters = "service_id=1&agent_id=1&location_id=1&date="
-	taken := map[string][]string{"9999-12-29": {}, "9999-12-30": {"10:00", "15:00"}, "9999-12-31": {"12:00", "16:00"}}
-	days := s.get("/availability?" + parameters + "9999-12-29&date_to=9999-12-31").want(http.StatusOK)
-	for _, date := range []string{"9999-12-29", "9999-12-30", "9999-12-31"} {
-		offered := s.day(t, parameters+date).AvailableSlots
-		for _, start := range []string{"10:00", "12:00", "15:00", "16:00"} {
-			free := !slices.Contains(taken[date], start)
-			if slices.Contains(offered, start) != free {
-				t.Errorf("%s %s: offered on its own: %t", date, start, !free)
-			}
-			if in := slices.Contains(days.at("data", "days", date).([]any), any(start)); in != free {
-				t.Errorf("%s %s: offered in a range: %t", date, start, in)
-			}
-			if free {
-				continue
-			}
-			for _, query := range []string{"", "?dry_run=true"} {
-				s.write(http.MethodPost, "/bookings"+query, night(date, start)).want(http.StatusConflict)
-				s.write(http.MethodPut, "/bookings/13"+query, fmt.Sprintf(`{"start_date":%q,"start_time":%q}`, date, start)).want(http.StatusConflict)
-			}
-			s.write(http.MethodPost, "/holds", night(date, start)).want(http.StatusConflict)
-		}
-	}
-}
-
 // TestDatesAtTheLimits: the first and the last possible dates, in every date parameter.
 func TestDatesAtTheLimits(t *testing.T) {
 	fixtures.SkipUnderRace(t)

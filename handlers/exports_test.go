@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -651,21 +650,5 @@ func TestLargeRecordsMakeSmallChunks(t *testing.T) {
 	a := s.export("/customers?per_page=100000", "text/csv").want(http.StatusOK)
 	if ids, want := a.column("id"), s.ids(t, "SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {
 		t.Errorf("%d of %d customers", len(ids), len(want))
-	}
-}
-
-// BenchmarkExport reads all bookings as a table. It uses the memory of one chunk.
-func BenchmarkExport(b *testing.B) {
-	s := newServer(b, fixtures.Shared(b, fixtures.SiteA()))
-	request := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/v1/bookings?per_page=100000", nil)
-	request.Header = http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}
-	b.ReportAllocs()
-	for b.Loop() {
-		recorder := httptest.NewRecorder()
-		s.handler.ServeHTTP(recorder, request)
-		if recorder.Code != http.StatusOK {
-			b.Fatal(recorder.Code)
-		}
-		b.SetBytes(int64(recorder.Body.Len()))
 	}
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/bookside/bookside/fixtures"
 )
 
-var invoiceShape = shape{
-	"id id", "order_id id", "invoice_number text", "status text", "charge_amount money", "payment_portion text|null", "due_at timestamp|null",
-	"data text|null", "created_at timestamp", "updated_at timestamp",
-}
-
 func TestInvoices(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
@@ -28,7 +23,7 @@ func TestInvoicesOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	for _, order := range s.ids(t, "SELECT id FROM {orders}") {
-		of := listing{path: "/orders/" + order + "/invoices", from: "{order_invoices} v", order: "v.id", shape: invoiceShape}
+		of := listing{path: "/orders/" + order + "/invoices", from: "{order_invoices} v", order: "v.id"}
 		if diff := cmp.Diff(s.ids(t, "SELECT id FROM {order_invoices} WHERE order_id = "+order+" ORDER BY id"), of.allIDs(t, s, "")); diff != "" {
 			t.Errorf("invoices of order %s (-want +got):\n%s", order, diff)
 		}
@@ -39,8 +34,6 @@ func TestInvoicesOfTheEdgeSite(t *testing.T) {
 				continue
 			}
 			a := s.get(path).want(http.StatusOK)
-			root := shape{"success true", "status text", "data object"}.check(t, path, a.body)
-			invoiceShape.check(t, path, root["data"])
 			if got := [2]any{a.at("data", "id"), a.at("data", "order_id")}; got != [2]any{id, order} {
 				t.Errorf("%s is %v", path, got)
 			}

@@ -217,9 +217,76 @@ func TestInvalidKeysLookAlike(t *testing.T) {
 			if r.List {
 				want = `{"code":"rest_forbidden","message":"Unauthorized","data":{"status":401}}`
 			}
-			if string(a.body) != want {
-				t.Errorf("%s, %s %s: %s", name, r.Method, r.Path, a.body)
+			challenge := a.header.Get("WWW-Authenticate")
+			if string(a.body) != want || challenge != `Bearer realm="bookside", ApiKey realm="bookside", header="X-API-Key"` {
+				t.Errorf("%s, %s %s: %q %s", name, r.Method, r.Path, challenge, a.body)
 			}
+		}
+	}
+}
+
+// noRoute is the answer to a path that no route has.
+const noRoute = `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
+
+// TestUnknownRecords requests every kind of record by ids that do not exist, by every method: each resource
+// answers in its own shape, and nothing is written. What is no id matches no route.
+func TestUnknownRecords(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	before := s.database.Snapshot(t)
+	notFound := func(code, noun string) string {
+		return `{"status":"error","error":{"code":"` + code + `_not_found","message":"` + noun + ` with ID %s was not found"}}`
+	}
+	const noCustomer, noPayment = `{"code":"customer_not_found","message":"Customer not found","data":{"status":404}}`, `{"success":false,"error":"Payment not found"}`
+	const noCustomerRead = `{"code":"customer_not_found","message":"Customer with ID %s was not found","data":{"status":404},` +
+		`"status":"error","error":{"code":"customer_not_found","message":"Customer with ID %[1]s was not found"}}`
+	for _, c := range []struct{ methods, path, want string }{
+		{"GET PUT DELETE", "/bookings/%s", notFound("booking", "Booking")},
+		{"GET", "/customers/%s", noCustomerRead},
+		{"PUT DELETE", "/customers/%s", noCustomer},
+		{"GET", "/agents/%s", notFound("agent", "Agent")},
+		{"GET PUT", "/services/%s", notFound("service", "Service")},
+		{"GET PUT DELETE", "/payments/%s", noPayment},
+		{"GET PUT", "/orders/%s", notFound("order", "Order")},
+		{"GET", "/orders/%s/invoices", notFound("order", "Order")},
+		{"GET PUT", "/orders/%s/invoices/10", notFound("order", "Order")},
+		{"GET PUT", "/orders/10/invoices/%s", notFound("invoice", "Invoice")},
+		{"GET", "/orders/%s/transactions", notFound("order", "Order")},
+		{"GET", "/orders/%s/transactions/1", notFound("order", "Order")},
+		{"GET", "/orders/10/transactions/%s", notFound("transaction", "Transaction")},
+	} {
+		for id, known := range map[string]bool{
+			"0": true, "999999": true, "8388608": true, "2147483648": true, "99999999999999999999999": true,
+			"abc": false, "-1": false, "+1": false, "1.5": false, "1e3": false, "0x1": false, "1%20": false, "%00": false, "%ff": false, strings.Repeat("9", 100): false,
+		} {
+			for method := range strings.FieldsSeq(c.methods) {
+				want := noRoute
+				if known {
+					want = strings.ReplaceAll(strings.ReplaceAll(c.want, "%[1]s", id), "%s", id)
+				}
+				path := strings.ReplaceAll(c.path, "%s", id)
+				// Invalid fields do not matter if there is no record.
+				body := map[bool]string{true: `{"notes":[],"status":[]}`}[method == http.MethodPut]
+				if a := s.write(method, path, body); a.status != http.StatusNotFound || string(a.body) != want {
+					t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
+				}
+			}
+		}
+	}
+	for path, code := range map[string]string{"NOBODY": "NOBODY", "no%20body": "NO BODY", "%F0%9F%98%80": "😀"} {
+		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+			want := `{"status":"error","error":{"code":"coupon_not_found","message":"Coupon with code ` + code + ` was not found"}}`
+			if a := s.write(method, "/coupons/"+path, ""); a.status != http.StatusNotFound || string(a.body) != want {
+				t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
+			}
+		}
+	}
+	// An invoice of another order.
+	wantCode(t, s.write(http.MethodPut, "/orders/1403/invoices/10", `{"status":"void"}`), http.StatusNotFound, "invoice_not_found")
+	wantNoWrites(t, "unknown records", before)
+	for _, id := range []string{"%37", "07", "0000000007", "7/"} {
+		if plain, a := s.get("/bookings/7").want(http.StatusOK), s.get("/bookings/"+id); string(a.body) != string(plain.body) {
+			t.Errorf("/bookings/%s: %s", id, a.body)
 		}
 	}
 }
@@ -233,7 +300,7 @@ func TestBasePaths(t *testing.T) {
 	}
 	for _, path := range []string{"/status", "/v2/status", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5"} {
 		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusNotFound)
-		if want := `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`; string(a.body) != want {
+		if string(a.body) != noRoute {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}

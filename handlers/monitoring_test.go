@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bookside/bookside/fixtures"
@@ -210,53 +209,6 @@ func TestAlertRules(t *testing.T) {
 	for _, e := range ruleExpressions(t) {
 		if !strings.Contains(string(tests), `alertname="`+e.where+`"`) {
 			t.Errorf("%s has no case that it fires in", e.where)
-		}
-	}
-}
-
-// TestDashboardSchema: the dashboard matches the schema that Grafana publishes.
-//
-//	git clone --depth 1 https://github.com/grafana/grafana-foundation-sdk
-//	BOOKSIDE_TEST_GRAFANA_SCHEMAS=$PWD/grafana-foundation-sdk/jsonschema go test ./handlers -run TestDashboardSchema
-func TestDashboardSchema(t *testing.T) {
-	t.Parallel()
-	folder := os.Getenv("BOOKSIDE_TEST_GRAFANA_SCHEMAS")
-	if folder == "" {
-		t.Skip("BOOKSIDE_TEST_GRAFANA_SCHEMAS names no folder with Grafana's schemas")
-	}
-	validate := func(what, file, definition string, value any) {
-		t.Helper()
-		compiler := jsonschema.NewCompiler()
-		schema, err := compiler.Compile(filepath.Join(folder, file+".jsonschema.json") + "#/definitions/" + definition)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(value); err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	var dashboard map[string]any
-	readJSON(t, dashboardFile, &dashboard)
-	validate("dashboard", "dashboard", "Dashboard", dashboard)
-	ids := map[any]bool{}
-	for _, entry := range dashboard["panels"].([]any) {
-		panel := entry.(map[string]any)
-		title, kind := fmt.Sprint(panel["title"]), fmt.Sprint(panel["type"])
-		if ids[panel["id"]] {
-			t.Errorf("%s: the id %v is used twice", title, panel["id"])
-		}
-		ids[panel["id"]] = true
-		if kind == "row" {
-			validate(title, "dashboard", "RowPanel", panel)
-			continue
-		}
-		validate(title, "dashboard", "Panel", panel)
-		validate(title+": options", kind, "Options", panel["options"])
-		if custom, ok := panel["fieldConfig"].(map[string]any)["defaults"].(map[string]any)["custom"]; ok {
-			validate(title+": custom", kind, "FieldConfig", custom)
-		}
-		for _, query := range panel["targets"].([]any) {
-			validate(title+": query", "prometheus", "Dataquery", query)
 		}
 	}
 }

@@ -170,27 +170,3 @@ func requireEveryField(t *testing.T, refusing map[string][]string) {
 		}
 	}
 }
-
-// TestFormsClearNumbersOfCoupons: what a form leaves empty is cleared.
-func TestFormsClearNumbersOfCoupons(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithCoupons())
-	for i, clear := range []func(path string) answer{
-		func(path string) answer {
-			return s.writeAs(http.MethodPut, path, formType, "max_discount_amount=&usage_limit=&min_order_amount=&name=&description=")
-		},
-		func(path string) answer {
-			return s.write(http.MethodPut, path, `{"max_discount_amount":null,"usage_limit":null,"min_order_amount":null,"name":null,"description":null}`)
-		},
-	} {
-		code := fmt.Sprint("CLEAR", i)
-		s.write(http.MethodPost, "/coupons", `{"code":"`+code+`","name":"n","description":"d","discount_type":"percent","discount_value":10,"max_discount_amount":20,"usage_limit":5,"min_order_amount":7}`).want(http.StatusCreated)
-		a := clear("/coupons/" + code).want(http.StatusOK)
-		for field, want := range map[string]string{"max_discount_amount": "<nil>", "usage_limit": "0", "min_order_amount": "0", "name": "", "description": ""} {
-			if got := fmt.Sprint(a.at("data", field)); got != want {
-				t.Errorf("%s of %s: %s, want %s", field, code, got, want)
-			}
-		}
-		unprocessable("discount_type", "discount_value", "status").check(t, code, s.write(http.MethodPut, "/coupons/"+code, `{"discount_type":null,"discount_value":"","status":null}`))
-	}
-}

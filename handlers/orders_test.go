@@ -12,24 +12,7 @@ import (
 	"github.com/bookside/bookside/fixtures"
 )
 
-// The ids of an order are strings in lists and numbers in single reads; its
-// amounts have four decimals in both.
-var (
-	orderShape = shape{
-		"id id", "confirmation_code text", "subtotal money", "total money", "tax_total money", "discount_total money", "coupon_discount money",
-		"coupon_code text|null", "status text", "payment_status text", "fulfillment_status text", "customer_id id", "customer_comment text|null",
-		"notes text", "ip_address text|null", "source_id text|null", "source_url text|null", "created_at timestamp", "updated_at timestamp",
-	}
-	orderDetailShape = shape{
-		"id integer", "confirmation_code text", "subtotal money", "total money", "tax_total money", "discount_total money", "coupon_discount money",
-		"coupon_code text|null", "status text", "payment_status text", "fulfillment_status text", "customer_id integer", "customer_comment text|null",
-		"notes text", "ip_address text|null", "source_id text|null", "source_url text|null", "created_at timestamp", "updated_at timestamp",
-		"items array",
-	}
-	orderItemShape = shape{"id integer", "variant text", "item_data text", "quantity integer", "subtotal money", "total money"}
-)
-
-var orderList = listing{path: "/orders", from: "{orders} o", order: "o.created_at DESC, o.id DESC", shape: orderShape}
+var orderList = listing{path: "/orders", from: "{orders} o", order: "o.created_at DESC, o.id DESC"}
 
 func TestOrders(t *testing.T) {
 	fixtures.SkipUnderRace(t)
@@ -88,20 +71,6 @@ var orderFinds = []find{
 	{query: "sort=status&order=asc", order: "o.status, o.id"},
 }
 
-func TestOrdersOfTheSmallSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	orderList.pages(t, s)
-	orderList.finds(t, s, orderFinds)
-	orderList.finds(t, s, []find{
-		{query: "coupon_code=WELCOME10", where: "o.coupon_code = 'WELCOME10'"},
-		{query: "coupon_code=welcome10", where: "o.coupon_code = 'WELCOME10'"},
-		{query: "coupon_code=WELCOME1", none: true},
-		{query: "coupon_code=WELCOME10&status=cancelled", where: "o.coupon_code = 'WELCOME10' AND o.status = 'cancelled'"},
-		{query: "search=come10", where: "o.coupon_code = 'WELCOME10'"},
-	})
-}
-
 // TestOrderMeta: fields without a column are in the metadata of orders.
 func TestOrderMeta(t *testing.T) {
 	t.Parallel()
@@ -118,21 +87,6 @@ func TestOrderMeta(t *testing.T) {
 	row := s.get("/orders?sort=id&order=asc").want(http.StatusOK)
 	if got := [2]any{row.at("data", 0, "discount_total"), row.at("data", 0, "notes")}; got != [2]any{"12.5000", "internal <b>"} {
 		t.Errorf("in the list: %v", got)
-	}
-}
-
-func TestOrderErrors(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	for _, id := range []string{"0", "999999", "9223372036854775807", "99999999999999999999"} {
-		for _, below := range []string{"", "/invoices", "/invoices/1", "/transactions", "/transactions/1"} {
-			s.wantNotFound(t, "/orders/"+id+below, "order_not_found", "Order with ID "+id+" was not found")
-		}
-	}
-	wantInvalidParameters(t, "several", s.get("/orders?page=-1&status=archived&payment_status=paid&fulfillment_status=x&total_min=1e&created_after=2026-02-30&sort=customer_id&order=none&customer_id=-5"),
-		"page", "status", "payment_status", "fulfillment_status", "total_min", "created_after", "sort", "order", "customer_id")
-	for _, path := range []string{"/orders/1/invoices", "/orders/1/transactions", "/orders/999999/invoices"} {
-		wantInvalidParameters(t, path, s.get(path+"?page=0&per_page=101"), "page", "per_page")
 	}
 }
 
@@ -196,7 +150,7 @@ func TestOrderTransactionsOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
 	for _, order := range s.ids(t, "SELECT id FROM {orders}") {
-		of := listing{path: "/orders/" + order + "/transactions", from: "{transactions} t", order: "t.id", shape: paymentShape}
+		of := listing{path: "/orders/" + order + "/transactions", from: "{transactions} t", order: "t.id"}
 		want := s.ids(t, "SELECT id FROM {transactions} WHERE order_id = "+order+" ORDER BY id")
 		if diff := cmp.Diff(want, of.allIDs(t, s, "")); diff != "" {
 			t.Errorf("transactions of order %s (-want +got):\n%s", order, diff)
@@ -208,8 +162,6 @@ func TestOrderTransactionsOfTheEdgeSite(t *testing.T) {
 				continue
 			}
 			a := s.get(path).want(http.StatusOK)
-			_, root := members(t, a.body)
-			paymentShape.check(t, path, root["data"])
 			if got := [2]any{a.at("data", "id"), a.at("data", "order_id")}; got != [2]any{id, order} {
 				t.Errorf("%s is %v", path, got)
 			}
@@ -230,7 +182,7 @@ func wantPage(t *testing.T, a answer, ids []string, page, size, total int) {
 	if diff := cmp.Diff(ids, idsOf(a.at("data"))); diff != "" {
 		t.Errorf("ids (-want +got):\n%s", diff)
 	}
-	_, root := members(t, a.body)
+	root := members(t, a.body)
 	pages := (total + size - 1) / size
 	want := fmt.Sprintf(`{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}`, page, size, total, pages, page < pages, page > 1)
 	if got := string(root["pagination"]); got != want {

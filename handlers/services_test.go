@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,29 +12,7 @@ import (
 	"github.com/bookside/bookside/fixtures"
 )
 
-// In lists the id and the amounts of a service are strings and its other
-// numbers are numbers; in single reads all of them are strings.
-var (
-	serviceShape = shape{
-		"id id", "name text", "short_description text", "description text|null", "duration integer",
-		"price_min money", "price_max money", "charge_amount money", "deposit_amount money",
-		"capacity_min integer", "capacity_max integer", "order_number integer", "selection_image_id integer",
-		"status text", "visibility text", "category_id integer|null", "customer_limit text", "created_at timestamp", "updated_at timestamp",
-	}
-	serviceDetailShape = shape{
-		"id id", "name text", "short_description text", "description text|null", "duration id",
-		"price_min money", "price_max money", "charge_amount money", "deposit_amount money",
-		"capacity_min id", "capacity_max id", "order_number id", "selection_image_id id",
-		"status text", "visibility text", "category_id id|null", "customer_limit text", "created_at timestamp", "updated_at timestamp",
-	}
-	includedShape             = []string{"category object|null", "agents array", "locations array"}
-	serviceCategoryShape      = shape{"id id", "name text", "short_description text"}
-	serviceCategoryOfOneShape = shape{"id integer", "name text", "short_description text"}
-	serviceAgentShape         = shape{"id id", "first_name text", "last_name text", "display_name text"}
-	serviceAgentOfOneShape    = shape{"id integer", "first_name text", "last_name text", "display_name text"}
-)
-
-var serviceList = listing{path: "/services", from: "{services} s", order: "s.id", shape: serviceShape}
+var serviceList = listing{path: "/services", from: "{services} s", order: "s.id"}
 
 func TestServices(t *testing.T) {
 	t.Parallel()
@@ -138,81 +117,32 @@ func TestServicesByDateAndMeta(t *testing.T) {
 	}
 }
 
-// TestServiceIncludes requests every combination of includes: exactly their
-// keys are added, in a fixed order, with ids as strings in lists and numbers in
-// single reads.
+// TestServiceIncludes requests every combination of includes: exactly their keys are added.
 func TestServiceIncludes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	for include, added := range map[string][]string{
-		"":                                       nil,
-		"category":                               {"category object|null"},
-		"agents":                                 {"agents array"},
-		"locations":                              {"locations array"},
-		"locations,category":                     {"category object|null", "locations array"},
-		"AGENTS, category":                       {"category object|null", "agents array"},
-		"category,agents,locations":              includedShape,
-		",locations,,agents,category,locations,": includedShape,
+		"": nil, "category": {"category"}, "agents": {"agents"}, "locations": {"locations"}, "AGENTS, category": {"agents", "category"},
+		",locations,,agents,category,locations,": {"agents", "category", "locations"},
 	} {
 		t.Run(include, func(t *testing.T) {
-			list := s.get("/services?include=" + escapeQuery(include)).want(http.StatusOK)
-			shape{"success true", "data array", "pagination object"}.check(t, include, list.body)
-			for _, record := range serviceShape.and(added...).elements(t, include, dataOf(t, list)) {
-				checkIncluded(t, include, record, serviceCategoryShape, serviceAgentShape)
+			query := "?include=" + escapeQuery(include)
+			for _, record := range append(s.get("/services"+query).records(), s.get("/services/3"+query).record()) {
+				for _, name := range []string{"category", "agents", "locations"} {
+					if _, shown := record[name]; shown != slices.Contains(added, name) {
+						t.Errorf("service %v: %s is shown: %t", record["id"], name, shown)
+					}
+				}
 			}
-			single := s.get("/services/3?include=" + escapeQuery(include)).want(http.StatusOK)
-			shape{"success true", "data object"}.check(t, include, single.body)
-			record := serviceDetailShape.and(added...).check(t, include, dataOf(t, single))
-			checkIncluded(t, include, record, serviceCategoryOfOneShape, serviceAgentOfOneShape)
 		})
+	}
+	categories := s.get("/services?include=categories&per_page=1").want(http.StatusOK).at("categories")
+	if diff := cmp.Diff(s.ids(t, categoryList.sql(find{})), idsOf(categories)); diff != "" {
+		t.Errorf("categories (-want +got):\n%s", diff)
 	}
 	for _, path := range []string{"/services?include=nothing", "/services?include=category;agents", "/services/1?include=categories"} {
 		wantInvalidParameters(t, path, s.get(path), "include")
 	}
-}
-
-// checkIncluded checks the associations of a service.
-func checkIncluded(t *testing.T, where string, record map[string]json.RawMessage, category, agent shape) {
-	t.Helper()
-	if value, ok := record["category"]; ok && string(value) != "null" {
-		category.check(t, where+" category", value)
-	}
-	if value, ok := record["agents"]; ok {
-		agent.elements(t, where+" agents", value)
-	}
-	if value, ok := record["locations"]; ok {
-		locationNameShape.elements(t, where+" locations", value)
-	}
-}
-
-// dataOf returns the data of a response as it was sent.
-func dataOf(t testing.TB, a answer) json.RawMessage {
-	t.Helper()
-	_, values := members(t, a.body)
-	return values["data"]
-}
-
-// TestAllCategoriesWithServices includes the categories beside the list of
-// services.
-func TestAllCategoriesWithServices(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	a := s.get("/services?include=categories&per_page=1").want(http.StatusOK)
-	root := shape{"success true", "data array", "pagination object", "categories array"}.check(t, "root", a.body)
-	serviceShape.elements(t, "service", root["data"])
-	categoryShape.elements(t, "category", root["categories"])
-	if diff := cmp.Diff(s.ids(t, categoryList.sql(find{})), idsOf(a.at("categories"))); diff != "" {
-		t.Errorf("categories (-want +got):\n%s", diff)
-	}
-}
-
-func TestUnknownService(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	for _, id := range []string{"7", "0", "8388607", "8388608", "99999999999999999999"} {
-		s.wantNotFound(t, "/services/"+id, "service_not_found", "Service with ID "+id+" was not found")
-	}
-	wantInvalidParameters(t, "unknown id and include", s.get("/services/7?include=x"), "include")
 }
 
 func TestServicesOfTheEdgeSite(t *testing.T) {

@@ -241,7 +241,7 @@ func TestReferencesToUnknownRecords(t *testing.T) {
 	wantNoWrites(t, "unknown records", before)
 }
 
-// clearable are the fields that null clears; see TestNullClears.
+// clearable are the fields that null clears; see TestNullIsNeverConfirmedInVain.
 var clearable = []string{
 	"token", "transaction_id", "coupon_code", "customer_comment", "ip_address", "source_id", "source_url",
 	"max_discount_amount", "active_from", "active_to", "category_id", "description",
@@ -492,31 +492,4 @@ func TestAmountsAddUpExactly(t *testing.T) {
 	pay("0.0001", "capture", "fully_paid")
 	pay("0.1", "refund", "partially_refunded")
 	pay("0.2", "refund", "refunded")
-}
-
-// TestRequiredFields: the OpenAPI document requires the fields that are reported as missing from an empty
-// body. A payment may name a booking instead of its order.
-func TestRequiredFields(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	document := s.get("/openapi.json").want(http.StatusOK)
-	for path, schema := range map[string]string{
-		"/services": "CreateServiceBody", "/orders": "CreateOrderBody", "/coupons": "CreateCouponBody", "/customers": "CreateCustomerBody", "/payments": "CreatePaymentBody",
-	} {
-		t.Run(path, func(t *testing.T) {
-			var required []string
-			for _, name := range document.at("components", "schemas", schema, "required").([]any) {
-				required = append(required, name.(string))
-			}
-			slices.Sort(required)
-			a := s.write(http.MethodPost, path, "{}")
-			if path == "/payments" {
-				if want := "Missing required fields: order_id, " + strings.Join(required, ", "); a.at("error") != want {
-					t.Errorf("%s: %s, want %s", path, a.body, want)
-				}
-				return
-			}
-			badRequest(required...).check(t, path, a)
-		})
-	}
 }

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -39,54 +38,6 @@ func TestResponsesToShopWrites(t *testing.T) {
 			golden(t, c.name, s.write(c.method, c.path, c.body).want(status).body)
 		})
 	}
-}
-
-// TestShopWritesToUnknownRecords: every writing route reports an unknown
-// record in the shape of its resource.
-func TestShopWritesToUnknownRecords(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	before := s.database.Snapshot(t)
-	const noRoute = `{"code":"rest_no_route","message":"No route was found matching the URL and request method.","data":{"status":404}}`
-	notFound := func(code, noun string) string {
-		return `{"status":"error","error":{"code":"` + code + `_not_found","message":"` + noun + ` with %s was not found"}}`
-	}
-	for _, c := range []struct{ methods, path, want string }{
-		{"PUT", "/services/%s", notFound("service", "Service")},
-		{"PUT", "/orders/%s", notFound("order", "Order")},
-		{"PUT", "/orders/%s/invoices/10", notFound("order", "Order")},
-		{"PUT", "/orders/10/invoices/%s", notFound("invoice", "Invoice")},
-		{"PUT DELETE", "/payments/%s", `{"success":false,"error":"Payment not found"}`},
-	} {
-		t.Run(c.methods+" "+c.path, func(t *testing.T) {
-			for id, known := range map[string]bool{"0": true, "999999": true, "8388608": true, "99999999999999999999999": true, "abc": false, "-1": false, "1.5": false, "1e3": false} {
-				for _, method := range strings.Fields(c.methods) {
-					want := noRoute
-					if known {
-						want = strings.ReplaceAll(c.want, "%s", "ID "+id)
-					}
-					path := strings.ReplaceAll(c.path, "%s", id)
-					// Invalid fields do not matter if there is no record.
-					if a := s.write(method, path, `{"notes":[],"status":[]}`); a.status != http.StatusNotFound || string(a.body) != want {
-						t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
-					}
-				}
-			}
-		})
-	}
-	for path, code := range map[string]string{"NOBODY": "NOBODY", "no%20body": "NO BODY", "%F0%9F%98%80": "😀"} {
-		for _, method := range []string{http.MethodPut, http.MethodDelete} {
-			a := s.write(method, "/coupons/"+path, `{"name":[]}`)
-			if want := fmt.Sprintf(notFound("coupon", "Coupon"), "code "+code); a.status != http.StatusNotFound || string(a.body) != want {
-				t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
-			}
-		}
-	}
-	// An invoice of another order.
-	if a := s.write(http.MethodPut, "/orders/1403/invoices/10", `{"status":"void"}`).want(http.StatusNotFound); a.at("error", "code") != "invoice_not_found" {
-		t.Errorf("another order's invoice: %s", a.body)
-	}
-	wantNoWrites(t, "unknown records", before)
 }
 
 // TestUnexpectedErrorsOfShopWrites: an unexpected error is reported in the
