@@ -67,7 +67,6 @@ var ownTables = map[Table]string{
 		old_location_id BIGINT UNSIGNED NULL,
 		old_customer_id BIGINT UNSIGNED NULL,
 		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
-		person VARCHAR(150) NOT NULL DEFAULT '',
 		PRIMARY KEY (id),
 		KEY record (resource, resource_id)
 	)`,
@@ -116,7 +115,6 @@ var ownTables = map[Table]string{
 		old_location_id BIGINT UNSIGNED NULL,
 		old_customer_id BIGINT UNSIGNED NULL,
 		request_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
-		person VARCHAR(150) NOT NULL DEFAULT '',
 		PRIMARY KEY (number),
 		KEY record (resource, resource_id, number),
 		KEY request (request_id, number)
@@ -301,7 +299,6 @@ var ownTables = map[Table]string{
 		took_ms INT UNSIGNED NOT NULL,
 		failure VARCHAR(190) NOT NULL,
 		answer VARCHAR(500) NOT NULL,
-		digest CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
 		PRIMARY KEY (id),
 		KEY delivery (delivery_id),
 		KEY webhook (webhook_id, id),

@@ -58,14 +58,10 @@ type Origin string
 
 // The origins.
 const (
-	FromAPI     Origin = "api"     // a request to Bookside; the actor is the key
-	FromConsole Origin = "console" // an administrator, on the console; the person is known, unless whoever made the login token did not say
-	FromSite    Origin = "site"    // WordPress, as the companion reported or asked; the actor is the WordPress user
-	Found       Origin = "found"   // unknown: the change was found by comparing rows
+	FromAPI  Origin = "api"   // a request to Bookside; the actor is the key
+	FromSite Origin = "site"  // WordPress, as the companion reported or asked; the actor is the WordPress user
+	Found    Origin = "found" // unknown: the change was found by comparing rows
 )
-
-// exact reports whether the change was entered in the transaction that made it, with all that it changed.
-func (o Origin) exact() bool { return o == FromAPI || o == FromConsole }
 
 // Change is one change of one record, as a writer enters it.
 type Change struct {
@@ -88,8 +84,6 @@ type Entry struct {
 	Kind     Kind
 	Origin   Origin
 	ActorID  int64 // a key or a WordPress user, depending on the origin; 0 if unknown
-	// Person is the name of an administrator; "" if unknown, and for other origins. Clients do not get it.
-	Person string
 	// RequestID is the id of the request to the API that made the change; "" for others.
 	RequestID string
 	At        time.Time

@@ -71,7 +71,7 @@ func (h *history) find(r record) (e Entry, ok bool) {
 
 // entry returns the entry for the next change of the record.
 func (h *history) entry(m pendingChange) Entry {
-	e := Entry{Resource: m.resource, ID: m.record.id, Kind: m.kind, Origin: m.origin, ActorID: m.actor, RequestID: m.request, Person: m.person}
+	e := Entry{Resource: m.resource, ID: m.record.id, Kind: m.kind, Origin: m.origin, ActorID: m.actor, RequestID: m.request}
 	h.kind, h.origin, h.live = m.kind, m.origin, m.kind != Deleted
 	if m.resource != Bookings {
 		return e
@@ -87,7 +87,7 @@ func (h *history) entry(m pendingChange) Entry {
 		facts.NewStatus = h.facts.NewStatus
 	}
 	// A request enters a status only if it changed. The snapshot may be newer than that.
-	if m.kind == Created || m.origin.exact() && facts.OldStatus == m.status {
+	if m.kind == Created || m.origin == FromAPI && facts.OldStatus == m.status {
 		facts.OldStatus = ""
 	}
 	facts.Assignment, facts.Before = h.assign(m)
@@ -104,7 +104,7 @@ func (h *history) assign(m pendingChange) (after Assignment, before *Assignment)
 	switch {
 	case m.to != nil:
 		after = *m.to
-	case before != nil && (m.kind == Deleted || m.origin.exact() || !h.exists):
+	case before != nil && (m.kind == Deleted || m.origin == FromAPI || !h.exists):
 		after = *before // a request reports whether it moves a booking
 	default:
 		after = h.now.Assignment

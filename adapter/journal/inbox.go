@@ -28,7 +28,6 @@ import (
 //	status       of a booking: its new status, or NULL if it did not change or is not known
 //	at           the time in UTC
 //	request_id   the id of the request to the API, or empty
-//	person       the name of an administrator on the console, or empty
 //
 // and of a booking, to what it belongs, so that those who follow only some bookings learn
 // that one came or left:
@@ -62,7 +61,6 @@ func ForRequest(ctx context.Context, id string) context.Context {
 type Author struct {
 	Origin  Origin
 	ActorID int64
-	Person  string
 }
 
 // Enter puts changes into the inbox, in the transaction tx that makes them.
@@ -71,12 +69,12 @@ func Enter(ctx context.Context, tx *wpdb.DB, now time.Time, by Author, changes [
 		return nil
 	}
 	stmt := sq.Insert(tx.Name(wpdb.ChangeInbox)).Columns("resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id", "person")
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id")
 	at := domain.Stamp(now)
 	request, _ := ctx.Value(requestKey{}).(string)
 	for _, c := range changes {
 		values := []any{string(c.Resource), c.ID, string(c.Kind), string(by.Origin), wpdb.NullIfZero(by.ActorID), wpdb.NullIfZero(c.Status), at}
-		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), request, by.Person)...)
+		stmt = stmt.Values(append(append(append(values, c.To.values()...), c.From.values()...), request)...)
 	}
 	_, err := wpdb.Exec(ctx, tx, "enter changes", stmt)
 	return err

@@ -30,7 +30,6 @@ type pendingChange struct {
 	// The assignments of a booking before and now; nil if not reported.
 	from, to *Assignment
 	request  string // see Entry.RequestID
-	person   string // see Entry.Person
 }
 
 // batchSize limits how many rows of the inbox, and how many candidates, one transaction numbers.
@@ -105,11 +104,11 @@ func (s *numbering) run(ctx context.Context, candidates []record) (more bool, er
 // these rows, and such a node draws only higher ids.
 func (s *numbering) inbox(ctx context.Context) (messages []pendingChange, more bool, err error) {
 	stmt := sq.Select("id", "resource", "resource_id", "kind", "origin", "actor_id", "status", "at").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id", "person").From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id").From(s.tx.Name(wpdb.ChangeInbox)).OrderBy("id").Limit(batchSize + 1)
 	return wpdb.First(ctx, s.tx, "read inbox of changes", stmt, batchSize, func(row wpdb.Scanner) (m pendingChange, err error) {
 		var from, to Assignment
 		columns := []any{&m.id, &m.resource, &m.record.id, &m.kind, &m.origin, wpdb.OrZero(&m.actor), wpdb.OrZero(&m.status), &m.at}
-		err = row.Scan(append(append(append(columns, to.scanned()...), from.scanned()...), &m.request, &m.person)...)
+		err = row.Scan(append(append(append(columns, to.scanned()...), from.scanned()...), &m.request)...)
 		m.from, m.to = from.orNil(), to.orNil()
 		return m, err
 	})
@@ -325,7 +324,7 @@ func (s *numbering) insertEntries(ctx context.Context) error {
 		return nil
 	}
 	stmt := sq.Insert(s.tx.Name(wpdb.Changes)).Columns("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id", "person")
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id")
 	for i, e := range s.entries {
 		var f BookingFacts
 		if e.Booking != nil {
@@ -333,7 +332,7 @@ func (s *numbering) insertEntries(ctx context.Context) error {
 		}
 		values := []any{e.Number, string(e.Resource), e.ID, string(e.Kind), string(e.Origin), wpdb.NullIfZero(e.ActorID), s.stamps[i],
 			wpdb.NullIfZero(f.OldStatus), wpdb.NullIfZero(f.NewStatus)}
-		stmt = stmt.Values(append(append(append(values, f.values()...), f.Before.values()...), e.RequestID, e.Person)...)
+		stmt = stmt.Values(append(append(append(values, f.values()...), f.Before.values()...), e.RequestID)...)
 	}
 	if _, err := wpdb.Exec(ctx, s.tx, "insert changes", stmt); err != nil {
 		return err

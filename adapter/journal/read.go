@@ -127,7 +127,7 @@ func (j *Journal) OfRequest(ctx context.Context, id string, limit uint64) ([]Ent
 
 func (j *Journal) selectEntries() sq.SelectBuilder {
 	return sq.Select("number", "resource", "resource_id", "kind", "origin", "actor_id", "at", "old_status", "new_status").
-		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id", "person").From(j.db.Name(wpdb.Changes))
+		Columns(assignmentColumns("")...).Columns(assignmentColumns("old_")...).Columns("request_id").From(j.db.Name(wpdb.Changes))
 }
 
 // End returns the place after the last entry. If the journal has no position yet, it creates one: a cursor
@@ -175,7 +175,7 @@ func scanEntry(row wpdb.Scanner) (e Entry, err error) {
 	var facts BookingFacts
 	var before Assignment
 	columns := []any{&e.Number, &e.Resource, &e.ID, &e.Kind, &e.Origin, wpdb.OrZero(&e.ActorID), &at, wpdb.OrZero(&facts.OldStatus), wpdb.OrZero(&facts.NewStatus)}
-	if err := row.Scan(append(append(append(columns, facts.scanned()...), before.scanned()...), &e.RequestID, &e.Person)...); err != nil {
+	if err := row.Scan(append(append(append(columns, facts.scanned()...), before.scanned()...), &e.RequestID)...); err != nil {
 		return e, err
 	}
 	facts.Before = before.orNil()

@@ -9,7 +9,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -135,11 +134,8 @@ func enterChanges(ctx context.Context, tx *Tx) error {
 		return nil
 	}
 	by := journal.Author{Origin: journal.FromAPI, ActorID: tx.CallerID()}
-	switch {
-	case tx.ForUser():
+	if tx.ForUser() {
 		by = journal.Author{Origin: journal.FromSite, ActorID: tx.caller.UserID}
-	case tx.caller != nil && tx.caller.Kind == keys.Admin:
-		by = journal.Author{Origin: journal.FromConsole, Person: tx.caller.Name}
 	}
 	return journal.Enter(ctx, tx.DB, tx.Now, by, tx.Changes.List)
 }

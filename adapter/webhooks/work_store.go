@@ -319,14 +319,14 @@ func (w *Worker) storeOutcomes(ctx context.Context) error {
 		if ended, err = w.storeHealth(ctx, tx); err != nil {
 			return err
 		}
-		tries := sq.Insert(tx.Name(wpdb.WebhookTries)).Columns("webhook_id", "delivery_id", "at", "status", "took_ms", "failure", "answer", "digest")
+		tries := sq.Insert(tx.Name(wpdb.WebhookTries)).Columns("webhook_id", "delivery_id", "at", "status", "took_ms", "failure", "answer")
 		logged := false
 		for _, r := range w.finished {
 			if err := w.storeOutcome(ctx, tx, r); err != nil {
 				return err
 			}
 			if t := r.try(); !r.canceled {
-				tries = tries.Values(r.hook.ID, t.DeliveryID, string(t.At), t.Status, t.Took.Milliseconds(), t.Failure, t.Answer, r.digest)
+				tries = tries.Values(r.hook.ID, t.DeliveryID, string(t.At), t.Status, t.Took.Milliseconds(), t.Failure, t.Answer)
 				logged = true
 			}
 		}

@@ -280,7 +280,6 @@ type result struct {
 	delivery Delivery
 	at       time.Time
 	took     time.Duration
-	digest   string // of the body
 	answer   answer
 	// ours is set if the request was not sent completely, for a reason that is not the receiver's.
 	ours bool
@@ -314,7 +313,6 @@ func (w *Worker) try(ctx context.Context, h activeHook, d Delivery) (r result) {
 		r.ours, r.answer = true, answer{err: err}
 		return r
 	}
-	r.digest = digestOf(m.body)
 	r.answer = w.client.send(ctx, r.at, m)
 	return r
 }

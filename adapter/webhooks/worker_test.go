@@ -903,14 +903,7 @@ func TestRecordIsSentWhereAsked(t *testing.T) {
 		}
 	}
 	got := map[int64]string{}
-	deliveries := map[string]int64{} // ids by what receivers see
-	for _, d := range x.deliveries(hook.ID) {
-		deliveries[d.MessageID()] = d.ID
-	}
 	for _, e := range full.took() {
-		if sent, ok, err := x.store.Sent(t.Context(), hook, deliveries[e.id], x.options.Record); err != nil || !ok || !sent.Same || !bytes.Equal(sent.Body, e.body) {
-			t.Errorf("booking %d: %s is shown, %+v, %v; sent was %s", e.entry.ResourceID, sent.Body, sent, err, e.body)
-		}
 		var data struct {
 			Record json.RawMessage `json:"record"`
 		}
@@ -921,18 +914,6 @@ func TestRecordIsSentWhereAsked(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[int64]string{2: `{"id":"2","of":"bookings","key":0}`, 3: "null", 5: "", 6: ""}, got); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
-	}
-	changed := func(context.Context, int64, Filter, journal.Resource, int64) (json.RawMessage, bool, error) {
-		return json.RawMessage(`"changed"`), true, nil
-	}
-	for i, tried := range []bool{false, true, true, true, true} { // the newest could not be read
-		id := x.deliveries(hook.ID)[i].ID
-		if sent, ok, err := x.store.Sent(t.Context(), hook, id, changed); err != nil || !ok || sent.Same || sent.Tried != tried || !bytes.Contains(sent.Body, []byte(`"record":"changed"`)) {
-			t.Errorf("delivery %d: %+v, %s, %v", id, sent, sent.Body, err)
-		}
-		if _, ok, err := x.store.Sent(t.Context(), Hook{ID: hook.ID + 1}, id, changed); err != nil || ok {
-			t.Errorf("delivery %d is found as another webhook's: %v", id, err)
-		}
 	}
 	// A record that cannot be read is not the receiver's fault.
 	if d, h := x.deliveries(hook.ID)[0], x.hook(hook.ID); d.State != waiting || h.FailingSince != "" || !strings.HasPrefix(d.Failure, "the record could not be read") {

@@ -111,10 +111,6 @@ func originView(e journal.Entry, names map[int64]string) g.Node {
 		return keyLink(e.ActorID, names)
 	case e.Origin == journal.FromAPI:
 		return g.Text("Bookside")
-	case e.Origin == journal.FromConsole && e.Person == "":
-		return page.Text("an administrator, on the console")
-	case e.Origin == journal.FromConsole:
-		return h.Span(h.Class("word"), page.Textf("%s, on the console", e.Person))
 	case e.Origin == journal.FromSite && e.ActorID != 0:
 		return page.Textf("WordPress user %d", e.ActorID)
 	case e.Origin == journal.FromSite:
