@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
@@ -254,27 +252,4 @@ func TestWithMembersKeepsOtherMembers(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzWithMembers(f *testing.F) {
-	for _, seed := range []string{"", "{}", "[]", `{"a":1,"limit_total":"2"}`, `{"a":{"limit_total":1}}`, `{"":null}`} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, stored string) {
-		text, err := records.WithMembers(stored, []records.Member{{Key: "limit_total", Value: json.RawMessage(`"7"`)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var before, after map[string]any
-		if err := json.Unmarshal([]byte(text), &after); err != nil || after["limit_total"] != "7" {
-			t.Fatalf("%q becomes %q (%v)", stored, text, err)
-		}
-		if json.Unmarshal([]byte(stored), &before) != nil || before == nil {
-			return
-		}
-		before["limit_total"] = "7"
-		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("%q becomes %q:\n%s", stored, text, diff)
-		}
-	})
 }

@@ -34,28 +34,6 @@ func TestParseTimeOfDay(t *testing.T) {
 	}
 }
 
-// FuzzTimeOfDay: a time of day survives being printed and read again.
-func FuzzTimeOfDay(f *testing.F) {
-	for _, text := range []string{"", "0", "870", "1440", "14:30", "9:05", "24:00", "09:5", ":", "-1", "99999999999999999999:00"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		minutes, ok := parseTimeOfDay(text)
-		if !ok {
-			return
-		}
-		if minutes < 0 || minutes >= 24*60 {
-			t.Fatalf("%q is %d", text, minutes)
-		}
-		if strings.Trim(text, "0123456789:") != "" {
-			t.Fatalf("%q is a time of day", text)
-		}
-		if again, ok := parseTimeOfDay(clock(&minutes)); !ok || again != minutes {
-			t.Fatalf("%q is %d, and printed %d", text, minutes, again)
-		}
-	})
-}
-
 func TestAvailabilityRequest(t *testing.T) {
 	t.Parallel()
 	day := func(text string) availability.Day {

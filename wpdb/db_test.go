@@ -104,25 +104,6 @@ func TestOpenDialTimeout(t *testing.T) {
 	}
 }
 
-func TestOpenLosesLink(t *testing.T) {
-	t.Parallel()
-	database := fixtures.Shared(t, fixtures.Legacy())
-	for name, f := range map[string]fixtures.Fault{
-		"at the greeting":     {Lost: true},
-		"asking for version":  {On: "VERSION()"},
-		"setting the session": {On: "sql_mode"},
-		"setting isolation":   {On: "ISOLATION LEVEL"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c, _ := withFaults(t, configOf(database), f)
-			if _, err := wpdb.Open(t.Context(), c); !errors.Is(err, wpdb.ErrLinkLost) {
-				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
-			}
-		})
-	}
-}
-
 // TestOpenWhenUp: the server starts while OpenWhenUp is waiting.
 func TestOpenWhenUp(t *testing.T) {
 	t.Parallel()

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/DATA-DOG/go-sqlmock"
-	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
@@ -92,26 +90,6 @@ func TestSettingValues(t *testing.T) {
 	arrange(t, database.SQL, `UPDATE wp_latepoint_settings SET value = 's:8:"approved";' WHERE name = 'default_booking_status'`,
 		`UPDATE wp_latepoint_settings SET value = 's:4:"b:1;";' WHERE id = 91`, `UPDATE wp_latepoint_settings SET value = 'a:1:{i:0;s:2:"on";}' WHERE id = 93`)
 	read(map[string]string{"default_booking_status": "approved", "twice": "b:1;", "null": `a:1:{i:0;s:2:"on";}`})
-}
-
-func TestOptionStatements(t *testing.T) {
-	t.Parallel()
-	db, mock := wpdbtest.MockExact(t, 1)
-	pair := []string{"name", "value"}
-	mock.ExpectQuery("SELECT option_name, option_value FROM `wp_options` WHERE option_name IN (?,?)").
-		WithArgs("home", "siteurl").WillReturnRows(sqlmock.NewRows(pair).AddRow("home", "x"))
-	if got, err := db.OptionValues(t.Context(), "home", "siteurl"); err != nil || !cmp.Equal(got, map[string]string{"home": "x"}) {
-		t.Errorf("%v, error %v", got, err)
-	}
-	mock.ExpectQuery("SELECT name, value FROM `wp_latepoint_settings` WHERE name IN (?) ORDER BY id").
-		WithArgs("list").WillReturnRows(sqlmock.NewRows(pair).AddRow("list", "1").AddRow("list", "2"))
-	if got, err := db.SettingValues(t.Context(), "list"); err != nil || !cmp.Equal(got, map[string]string{"list": "1"}) {
-		t.Errorf("%v, error %v", got, err)
-	}
-	mock.ExpectQuery("SELECT name, value FROM `wp_latepoint_settings` WHERE name IN (?) ORDER BY id").
-		WithArgs("list").WillReturnError(&mysql.MySQLError{Number: 1146})
-	_, err := db.SettingValues(t.Context(), "list")
-	wantKind(t, err, wpdb.ErrSchema)
 }
 
 // phpList returns a list serialised by PHP.
@@ -205,16 +183,4 @@ func TestHiddenNetwork(t *testing.T) {
 	arrange(t, database.SQL, "INSERT INTO wpx_usermeta (user_id, meta_key, meta_value) VALUES (1, 'primary_blog', '1')")
 	_, err := db.SuperAdmins(t.Context())
 	wantKind(t, err, wpdb.ErrAccessDenied)
-}
-
-func TestPluginActiveAsksTheNetwork(t *testing.T) {
-	t.Parallel()
-	db, mock := wpdbtest.MockExact(t, 1)
-	const text = "SELECT meta_value FROM `wp_sitemeta` WHERE meta_key = ? ORDER BY meta_id LIMIT 1"
-	mock.ExpectQuery(text).WithArgs("active_sitewide_plugins").WillReturnError(errLockWait)
-	_, err := db.Plugins(t.Context(), phpList(), "latepoint.php")
-	wantKind(t, err, wpdb.ErrConflict)
-	if plugins, err := db.Plugins(t.Context(), phpList("latepoint/latepoint.php"), "latepoint.php"); !plugins.Active("latepoint.php") || err != nil {
-		t.Errorf("%q, error %v without a question", plugins, err)
-	}
 }

@@ -1,17 +1,9 @@
 package wpdb_test
 
 import (
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"go/types"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/DATA-DOG/go-sqlmock"
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/fixtures"
@@ -47,80 +39,6 @@ func TestExecRejectsTablesOfPHP(t *testing.T) {
 	for _, table := range []wpdb.Table{wpdb.Options, wpdb.Settings, wpdb.Sitemeta} {
 		if rights := table.WritePrivileges(); len(rights) > 0 {
 			t.Errorf("%s: %v", table, rights)
-		}
-	}
-}
-
-// TestExecAllowsOtherTables: Exec accepts all other tables that we write.
-func TestExecAllowsOtherTables(t *testing.T) {
-	t.Parallel()
-	db, mock := wpdbtest.MockExact(t, 1)
-	for _, table := range wpdb.Tables() {
-		if len(table.WritePrivileges()) == 0 || table == wpdb.Usermeta {
-			continue
-		}
-		mock.ExpectExec(fmt.Sprintf("INSERT INTO %s (a) VALUES (?)", db.Name(table))).WithArgs("b").WillReturnResult(sqlmock.NewResult(1, 1))
-		if _, err := wpdb.Exec(t.Context(), db, "change", sq.Insert(db.Name(table)).Columns("a").Values("b")); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestOnlyExecChangesRows: only Exec, Later and changePHPTable run statements that change rows, and only
-// AddUserMeta, UpdateUserMeta and UpdateOwnOption call changePHPTable.
-func TestOnlyExecChangesRows(t *testing.T) {
-	t.Parallel()
-	want := map[string][]string{
-		"buildChange":       {"Exec", "Later", "changePHPTable"},
-		"changePHPTable":    {"AddUserMeta", "UpdateOwnOption", "UpdateUserMeta"},
-		"c.apply":           {"Exec", "Later", "changePHPTable"},
-		"db.on.ExecContext": {"allSucceed", "run", "sendWaiting"}, // allSucceed only has probes of privileges
-	}
-	files := token.NewFileSet()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string][]string{}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, declaration := range file.Decls {
-			function, ok := declaration.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			ast.Inspect(function, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
-				}
-				name := ""
-				switch called := call.Fun.(type) {
-				case *ast.Ident:
-					name = called.Name
-				case *ast.SelectorExpr:
-					name = called.Sel.Name
-					if name == "apply" || name == "ExecContext" {
-						name = types.ExprString(called.X) + "." + name
-					}
-				}
-				if _, watched := want[name]; watched && !slices.Contains(got[name], function.Name.Name) {
-					got[name] = append(got[name], function.Name.Name)
-				}
-				return true
-			})
-		}
-	}
-	for name, callers := range want {
-		slices.Sort(got[name])
-		if !slices.Equal(got[name], callers) {
-			t.Errorf("%s is called by %v, want %v", name, got[name], callers)
 		}
 	}
 }

@@ -36,20 +36,6 @@ func TestMaybeSerializeAsRecorded(t *testing.T) {
 	}
 }
 
-func TestMaybeSerializeArrays(t *testing.T) {
-	t.Parallel()
-	var roles PHPArray
-	roles.Set("subscriber", true)
-	roles.Set("7", true)
-	roles.Set("subscriber", false)
-	if got, want := MaybeSerialize(&roles), `a:2:{s:10:"subscriber";b:0;i:7;b:1;}`; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if got, want := MaybeSerialize(&PHPArray{}), "a:0:{}"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
 func TestPlainText(t *testing.T) {
 	t.Parallel()
 	for stored, want := range map[string]string{

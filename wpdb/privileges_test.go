@@ -132,15 +132,3 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 		t.Errorf("%s tables of ours were created", n)
 	}
 }
-
-// TestHasPrivilegeReturnsOtherErrors: only a denied access means a missing privilege.
-func TestHasPrivilegeReturnsOtherErrors(t *testing.T) {
-	t.Parallel()
-	db, mock := wpdbtest.MockExact(t, 1)
-	mock.ExpectQuery("EXPLAIN UPDATE `wp_latepoint_bookings` SET id = id WHERE FALSE").WillReturnError(errDeadlock)
-	_, err := db.HasPrivilege(t.Context(), wpdb.Update, wpdb.Bookings)
-	wantKind(t, err, wpdb.ErrConflict)
-	if want := "try UPDATE on wp_latepoint_bookings: deadlock or lock wait (error 1213)"; err.Error() != want {
-		t.Errorf("%q, want %q", err, want)
-	}
-}

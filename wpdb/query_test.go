@@ -73,36 +73,6 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// TestStatementShape checks the statements that reach the driver.
-func TestStatementShape(t *testing.T) {
-	t.Parallel()
-	db, mock := wpdbtest.MockExact(t, 1)
-	mock.ExpectQuery("SELECT id FROM `wp_latepoint_agents` AS a WHERE a.status = ? AND a.id IN (?,?) ORDER BY a.id LIMIT 2").
-		WithArgs("active", int64(1), int64(2)).WillReturnRows(sqlmock.NewRows([]string{"id"}).AddRow(1).AddRow(2))
-	stmt := sq.Select("id").From(db.As(wpdb.Agents, "a")).Where(sq.Eq{"a.status": "active"}).Where(sq.Eq{"a.id": []int64{1, 2}}).OrderBy("a.id").Limit(2)
-	if got, err := wpdb.All(t.Context(), db, "read agents", stmt, wpdb.Value[int64]); err != nil || !cmp.Equal(got, []int64{1, 2}) {
-		t.Errorf("%v, error %v", got, err)
-	}
-	mock.ExpectExec("DELETE FROM `wp_latepoint_agents` WHERE id = ?").WithArgs(int64(7)).WillReturnResult(sqlmock.NewResult(0, 1))
-	if _, err := wpdb.Exec(t.Context(), db, "delete agent", sq.Delete(db.Name(wpdb.Agents)).Where(sq.Eq{"id": int64(7)})); err != nil {
-		t.Error(err)
-	}
-	mock.ExpectExec("UPDATE `wp_latepoint_agents` SET status = ? WHERE id IN (SELECT agent_id FROM x WHERE y = ?)").
-		WithArgs("active", int64(1)).WillReturnResult(sqlmock.NewResult(0, 1))
-	if _, err := wpdb.Exec(t.Context(), db, "update agent", sq.Update(db.Name(wpdb.Agents)).Set("status", "active").
-		Where(sq.Expr("id IN (SELECT agent_id FROM x WHERE y = ?)", int64(1)))); err != nil {
-		t.Error(err)
-	}
-	mock.ExpectExec("INSERT INTO `wp_latepoint_agents` (first_name) VALUES (?)").WithArgs("Ada").WillReturnResult(sqlmock.NewResult(5, 1))
-	result, err := wpdb.Exec(t.Context(), db, "create agent", sq.Insert(db.Name(wpdb.Agents)).Columns("first_name").Values("Ada"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := (wpdb.Result{Rows: 1, ID: 5}); result != want {
-		t.Errorf("got %+v, want %+v", result, want)
-	}
-}
-
 // TestExecRejectsUnboundedChanges: statements that would change every row do not reach
 // the driver.
 func TestExecRejectsUnboundedChanges(t *testing.T) {
@@ -132,17 +102,6 @@ func TestExecRejectsUnboundedChanges(t *testing.T) {
 				t.Errorf("%d statements reached the database", usage.Queries())
 			}
 		})
-	}
-}
-
-func TestStatementsThatCannotBeBuilt(t *testing.T) {
-	t.Parallel()
-	db, _ := wpdbtest.MockExact(t, 1)
-	if _, err := wpdb.All(t.Context(), db, "read agents", sq.Select(), wpdb.Value[string]); err == nil || !strings.HasPrefix(err.Error(), "read agents: build statement: ") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := wpdb.Exec(t.Context(), db, "create agent", sq.Insert("")); err == nil || !strings.HasPrefix(err.Error(), "create agent: build statement: ") {
-		t.Errorf("error %v", err)
 	}
 }
 
@@ -251,25 +210,6 @@ func TestErrorsBetweenRows(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestContains(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"":      "%%",
-		"zoë":   "%zoë%",
-		"50%":   `%50\%%`,
-		"a_b":   `%a\_b%`,
-		`a\b`:   `%a\\b%`,
-		`\%_`:   `%\\\%\_%`,
-		"100%_": `%100\%\_%`,
-	} {
-		t.Run(text, func(t *testing.T) {
-			if got := wpdb.Contains(text); got != want {
-				t.Errorf("%q: %s, want %s", text, got, want)
 			}
 		})
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/DATA-DOG/go-sqlmock"
 	sq "github.com/Masterminds/squirrel"
-	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
@@ -162,47 +161,6 @@ func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it requires a value for fresh (json)"}}
 	if diff := cmp.Diff(want, readSchema(t, wpdbtest.OpenConfig(t, configOf(database))).Unwritables()); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestProbeOfADefinition: if the definition cannot be read or the table is gone, the
-// column stays a longtext; any other error fails the probe.
-func TestProbeOfADefinition(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct{ fails, want error }{
-		"refused":   {&mysql.MySQLError{Number: 1142}, nil},
-		"gone":      {&mysql.MySQLError{Number: 1146}, nil},
-		"a failure": {errDeadlock, wpdb.ErrConflict},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			pool, mock, err := sqlmock.New()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
-			columns := []string{"table_name", "column_name", "data_type", "is_nullable", "column_default", "extra", "character_maximum_length", "character_set_name"}
-			mock.ExpectQuery("FROM information_schema.columns").WillReturnRows(sqlmock.NewRows(columns).
-				AddRow("wp_latepoint_bookings", "fresh", "longtext", "NO", nil, "", 1<<32-1, "utf8mb4").
-				AddRow("wp_latepoint_customers", "fresh", "longtext", "NO", nil, "", 1<<32-1, "utf8mb4"))
-			mock.ExpectQuery("FROM information_schema.tables").WillReturnRows(sqlmock.NewRows([]string{"table_name", "engine"}).
-				AddRow("wp_latepoint_bookings", "InnoDB").AddRow("wp_latepoint_customers", nil)) // a view
-			mock.ExpectQuery("^SHOW CREATE TABLE `wp_latepoint_bookings`$").WillReturnError(test.fails)
-			s, err := wpdb.New(pool, "wp_").Schema(t.Context(), "2.3.1")
-			if test.want != nil {
-				wantKind(t, err, test.want)
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c, ok := s.Column(wpdb.Bookings, "fresh"); c.Type != "longtext" || !ok {
-				t.Errorf("%+v, there %t", c, ok)
-			}
-			if err := mock.ExpectationsWereMet(); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }
 

@@ -355,30 +355,3 @@ func TestKeptOffersAreLimited(t *testing.T) {
 		t.Error("1,200,000 starts are kept")
 	}
 }
-
-// TestPendingOffersAreShared: if there are too many answers, equal requests still wait for a pending one.
-func TestPendingOffersAreShared(t *testing.T) {
-	t.Parallel()
-	w := newWordPress(t)
-	offers := func(days ...string) {
-		if _, err := w.Offers(t.Context(), times(days...)); err != nil {
-			t.Error(err)
-		}
-	}
-	offers(days(2030, 999)...)
-	w.requests()
-	w.waiting = make(chan struct{})
-	var wait sync.WaitGroup
-	for _, days := range [][]string{{"2027-01-01"}, {"2027-01-01", "2027-02-01"}} {
-		wait.Go(func() { offers(days...) })
-		var got []string
-		for ; len(got) == 0; got = w.requests() {
-			time.Sleep(time.Millisecond)
-		}
-		if want := days[len(days)-1] + " "; got[0] != want {
-			t.Errorf("request %q, want %q", got[0], want)
-		}
-	}
-	close(w.waiting)
-	wait.Wait()
-}

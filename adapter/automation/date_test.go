@@ -29,14 +29,3 @@ func TestFormatDateWhole(t *testing.T) {
 		t.Errorf(`FormatDate("Y\") = %q, want the backslash left out`, got)
 	}
 }
-
-func FuzzFormatDate(f *testing.F) {
-	f.Add(int64(0), "Y-m-d H:i:s")
-	f.Add(int64(1<<40), `\\ä\`)
-	f.Fuzz(func(t *testing.T, unix int64, format string) {
-		at := time.Unix(unix%(1<<40), 0).UTC()
-		if got, again := FormatDate(at, format), FormatDate(at, format); got != again {
-			t.Errorf("FormatDate(%q) = %q, then %q", format, got, again)
-		}
-	})
-}

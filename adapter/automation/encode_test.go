@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestEncodePHPAsPHP(t *testing.T) {
@@ -39,26 +37,4 @@ func TestEncodePHPError(t *testing.T) {
 			}
 		})
 	}
-}
-
-func FuzzEncodePHP(f *testing.F) {
-	f.Add("a/b \u2028 \U0001d11e <&>")
-	f.Fuzz(func(t *testing.T, value string) {
-		encoded, err := EncodePHP([]string{value})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range len(encoded) {
-			if encoded[i] < 0x20 || encoded[i] > 0x7f {
-				t.Fatalf("EncodePHP(%q) = %q, not of ASCII alone", value, encoded)
-			}
-		}
-		var got []string
-		if err := json.Unmarshal([]byte(encoded), &got); err != nil {
-			t.Fatalf("EncodePHP(%q) = %q: %v", value, encoded, err)
-		}
-		if diff := cmp.Diff([]string{string([]rune(value))}, got); diff != "" {
-			t.Errorf("EncodePHP(%q), decoded (-want +got):\n%s", value, diff)
-		}
-	})
 }

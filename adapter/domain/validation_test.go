@@ -101,13 +101,3 @@ func TestValidationClone(t *testing.T) {
 		}
 	}
 }
-
-func ExampleValidation() {
-	var v Validation
-	v.Require("service_id", false)
-	v.Reject("start_date", "May not be in the past")
-	if err, ok := errors.AsType[*Error](v.Err()); ok {
-		fmt.Println(err.Code, err.Fields)
-	}
-	// Output: invalid_request map[service_id:Required start_date:May not be in the past]
-}

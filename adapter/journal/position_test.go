@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -160,81 +158,6 @@ func TestSiteID(t *testing.T) {
 	}
 }
 
-// TestRepairedByAnother: a process that has not yet noticed another one's repair invents nothing from the
-// snapshots being taken again.
-func TestRepairedByAnother(t *testing.T) {
-	t.Parallel()
-	for _, lost := range []string{"change_snapshots", "change_positions"} {
-		s := openSite(t)
-		s.work()
-		s.next()
-		for id := range int64(3) {
-			s.exec("INSERT INTO "+s.bookings()+" (id, booking_code) VALUES (?, 'LATE')", 100_000+id)
-		}
-		s.work()
-		s.next()
-		s.exec("TRUNCATE " + s.Prefix + "bookside_" + lost)
-		s.exec("DELETE FROM " + s.Prefix + "bookside_change_snapshots WHERE span > 0")
-		if _, err := s.j.repair(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		s.worker.searchDue = time.Time{}
-		if err := s.worker.work(t.Context()); !errors.Is(err, errNotPrepared) {
-			t.Errorf("%s lost: %v, want %v", lost, err, errNotPrepared)
-		}
-		s.want()
-		s.later()
-		s.want()
-	}
-}
-
-// TestLostOneAfterTheOther: a loss after a repair is noticed too.
-func TestLostOneAfterTheOther(t *testing.T) {
-	t.Parallel()
-	s := openSite(t)
-	s.work()
-	s.next()
-	for _, table := range []string{"change_positions", "change_snapshots", "change_positions", "change_snapshots"} {
-		s.exec("TRUNCATE " + s.Prefix + "bookside_" + table)
-		s.later()
-		s.want()
-	}
-}
-
-// TestReplacedJournal: waiting readers are told if all tables are lost and recreated, and numbers begin
-// again.
-func TestReplacedJournal(t *testing.T) {
-	t.Parallel()
-	s := openSite(t)
-	for id := range int64(3) {
-		s.enter(1, "DO 1", Change{Resource: Customers, ID: 1 + id, Kind: Updated})
-	}
-	s.work()
-	s.next()
-	_, changed := s.j.Changed()
-	for _, table := range wpdb.OwnTables() {
-		s.exec("DROP TABLE " + s.Prefix + string(table))
-	}
-	s.worker.leased = time.Time{}
-	if err := s.worker.work(t.Context()); err == nil {
-		t.Error("no error without tables")
-	}
-	other := wpdbtest.Open(t, s.Database, 1)
-	if err := other.CreateOwnTables(t.Context()); err != nil { // as keys create does
-		t.Fatal(err)
-	}
-	s.later()
-	select {
-	case <-changed:
-	default:
-		t.Error("whoever waits was not told")
-	}
-	s.enter(7, "DO 1", Change{Resource: Customers, ID: 2, Kind: Updated})
-	s.later()
-	s.cursor = 0
-	s.want(Entry{Resource: Customers, ID: 2, Kind: Updated, Origin: FromAPI, ActorID: 7})
-}
-
 // TestRestoredUnderTheServer: if an older journal is restored while the server runs, numbers are assigned
 // again, and earlier cursors expire.
 func TestRestoredUnderTheServer(t *testing.T) {
@@ -314,15 +237,6 @@ func (s *site) change() {
 	s.work()
 }
 
-// restart replaces the process.
-func (s *site) restart() {
-	s.t.Helper()
-	options := s.worker.Options
-	s.j = New(s.db, s.j.now)
-	s.worker = &worker{Journal: s.j, log: s.worker.log, Options: options}
-	s.work()
-}
-
 // TestRestoredUnderAnIdleServer: a restored older journal is noticed, and logged once, without any change,
 // and it is forgotten as soon as somebody confirms that a backup was restored.
 func TestRestoredUnderAnIdleServer(t *testing.T) {
@@ -368,87 +282,6 @@ func TestRestoredUnderAnIdleServer(t *testing.T) {
 			t.Errorf("%s: it still says so", name)
 		}
 	}
-}
-
-// TestRestoredEpochOfThePast: a journal of an epoch that ended before the process started does not
-// continue, because it may have assigned higher numbers.
-func TestRestoredEpochOfThePast(t *testing.T) {
-	t.Parallel()
-	for _, leader := range []bool{true, false} {
-		s := openSite(t)
-		s.change()
-		restore := s.backUp()
-		s.change()
-		past, err := s.j.End(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.exec("TRUNCATE " + s.Prefix + "bookside_change_positions")
-		s.later()
-		s.restart()
-		s.change()
-		present, err := s.j.End(t.Context())
-		if err != nil || present.Epoch == past.Epoch {
-			t.Fatalf("the journal ends at %v, %v", present, err)
-		}
-		s.worker.told = ""
-		restore()
-		if leader {
-			s.later()
-		} else {
-			s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET owner = 'other', expires_at = DATE_ADD(UTC_TIMESTAMP(), INTERVAL 1 HOUR) WHERE name = 'search'")
-			s.later()
-			s.exec("UPDATE " + s.Prefix + "bookside_change_positions SET owner = '' WHERE name = 'search'")
-			s.worker.leased = time.Time{}
-		}
-		s.change()
-		if end, err := s.j.End(t.Context()); err != nil || end.Epoch == past.Epoch || end.Epoch == present.Epoch || end.Number != 2 {
-			t.Errorf("leader %t: the journal ends at %v, %v", leader, end, err)
-		}
-		for _, cursor := range []Cursor{past, past.At(1), present} {
-			if _, err := s.j.Read(t.Context(), cursor, nil, 10); domain.CodeOf(err) != domain.CodeCursorExpired {
-				t.Errorf("leader %t, cursor %v: %v", leader, cursor, err)
-			}
-		}
-		if !s.j.RestoredUnder() {
-			t.Errorf("leader %t: the process does not say so", leader)
-		}
-	}
-}
-
-// TestGap: readers who have not seen entries that somebody deleted in the middle get an error: at once if
-// they read all, otherwise once the search has found the gap.
-func TestGap(t *testing.T) {
-	t.Parallel()
-	s := openSite(t)
-	for range 5 {
-		s.change()
-	}
-	want := func(resources []Resource, expired int64) {
-		t.Helper()
-		for cursor := range int64(6) {
-			_, err := s.j.ReadBehind(t.Context(), cursor, resources, 10)
-			if got := domain.CodeOf(err) == domain.CodeCursorExpired; got != (cursor < expired) || err != nil && !got {
-				t.Errorf("%v, cursor %d: %v", resources, cursor, err)
-			}
-		}
-	}
-	want(nil, 0)
-	s.exec("DELETE FROM " + s.Prefix + "bookside_changes WHERE number IN (2, 3)")
-	s.work()
-	if strings.Contains(s.log.String(), "missing") {
-		t.Errorf("looked for without a reason: %s", s.log.String())
-	}
-	want(nil, 3)
-	s.work()
-	if !strings.Contains(s.log.String(), "entries were missing in its middle") {
-		t.Errorf("log %s", s.log.String())
-	}
-	want([]Resource{Customers}, 3)
-	s.exec("DELETE FROM " + s.Prefix + "bookside_changes WHERE number = 4")
-	s.worker.pruneDue = time.Time{}
-	s.later()
-	want([]Resource{Customers}, 4)
 }
 
 // TestCursors: a written cursor is read back, and a plain number belongs to the first epoch.

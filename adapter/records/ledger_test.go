@@ -148,22 +148,3 @@ func TestRefundOf(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkGiven finds what was given back in orders with many transactions.
-func BenchmarkGiven(b *testing.B) {
-	for name, refunds := range map[string]int{"1000 payments": 0, "500 payments, 500 refunds": 500} {
-		var l Ledger
-		for i := range 1000 {
-			e := LedgerEntry{ID: int64(1 + i), Kind: KindCapture, Status: PaymentSucceeded, Amount: decimal.NewFromInt(int64(1 + i%7))}
-			if i >= 1000-refunds {
-				e.Kind = KindRefund
-			}
-			l = append(l, e)
-		}
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				l.Given()
-			}
-		})
-	}
-}

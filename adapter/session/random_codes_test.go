@@ -10,44 +10,6 @@ import (
 	"testing/iotest"
 )
 
-// TestCodeLetters: the plugin's codes have no letters that people confuse.
-func TestCodeLetters(t *testing.T) {
-	t.Parallel()
-	seen := map[rune]bool{}
-	for _, letter := range codeLetters {
-		if seen[letter] || strings.ContainsRune("018BGIOQ", letter) {
-			t.Errorf("letter %c", letter)
-		}
-		seen[letter] = true
-	}
-	if len(seen) != 28 {
-		t.Errorf("%d letters", len(seen))
-	}
-}
-
-// TestCodeMapsBytesToLetters: each random byte maps to the same letter everywhere, and bytes that would
-// favour some letters are skipped.
-func TestCodeMapsBytesToLetters(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		random []byte
-		want   string
-	}{
-		{"the first letters", []byte{0, 1, 2, 3, 4, 5, 6}, "2345679"},
-		{"the last letter, and round", []byte{27, 28, 55, 56, 251, 0, 223}, "Z2Z2Z2Z"},
-		{"bytes beyond the last round", []byte{252, 253, 254, 255, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2}, "2223333"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			site := &Session{Random: bytes.NewReader(tt.random)}
-			if got, err := NewCode(site, 7); got != tt.want || err != nil {
-				t.Errorf("code %q, %v, want %q", got, err, tt.want)
-			}
-		})
-	}
-}
-
 // TestCodeIsFair: over all bytes, every letter occurs equally often.
 func TestCodeIsFair(t *testing.T) {
 	t.Parallel()

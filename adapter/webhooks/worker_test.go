@@ -299,32 +299,6 @@ func TestDisabledWebhookContinuesWhereItStopped(t *testing.T) {
 	}
 }
 
-func TestSuccessEndsFailing(t *testing.T) {
-	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
-	r.answer(http.StatusInternalServerError)
-	x.enter(booking(1))
-	x.work()
-	if since := x.hook(hook.ID).FailingSince; since != "2026-11-21 09:30:00" {
-		t.Errorf("failing since %q", since)
-	}
-	x.Pass(10 * time.Second)
-	x.work()
-	if since := x.hook(hook.ID).FailingSince; since != "2026-11-21 09:30:00" {
-		t.Errorf("failing since %q after another failure", since)
-	}
-	r.answer(http.StatusOK)
-	x.Pass(time.Hour)
-	x.work()
-	if h := x.hook(hook.ID); h.FailingSince != "" || h.Status != Enabled {
-		t.Errorf("webhook %+v", h)
-	}
-	if d := x.deliveries(hook.ID)[0]; d.State != delivered || d.Tries != 3 || d.Failure != "" {
-		t.Errorf("delivery %+v", d)
-	}
-}
-
 func TestGoneDisablesTheWebhook(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
@@ -470,43 +444,6 @@ func TestGivenUpDeliveryEndsFailing(t *testing.T) {
 	x.enter(booking(3))
 	x.work()
 	failing(true, "after the next failure")
-}
-
-// TestBusyServerSendsLater: a try that does not get to read its record ends long before its claim, and does
-// not count.
-func TestBusyServerSendsLater(t *testing.T) {
-	t.Parallel()
-	if longest := 4*turnLimit + 3*sendLimit + sendLimit; longest > claimTime-30*time.Second {
-		t.Errorf("a try may take %v, its claim ends after %v", longest, claimTime)
-	}
-	x, r := newExchange(t), newReceiver(t)
-	x.options.Record = func(context.Context, int64, Filter, journal.Resource, int64) (json.RawMessage, bool, error) {
-		return json.RawMessage(`{}`), true, nil
-	}
-	_, hook := x.addHook(x.store, NewHook{URL: r.URL, Filter: Filter{Events: []string{"*"}}, Private: true, Record: true})
-	x.enter(booking(1))
-	w := x.worker()
-	w.turn = 0
-	for range recordLimit {
-		w.records <- struct{}{}
-	}
-	if _, err := w.round(t.Context(), t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.collect(<-w.results)
-	if err := w.storeOutcomes(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if d, tries := x.deliveries(hook.ID)[0], x.tries(hook.ID); d.State != waiting || d.Tries != 0 || d.Failure != "" || len(tries) > 0 {
-		t.Errorf("delivery %+v, tries %+v", d, tries)
-	}
-	for range recordLimit {
-		<-w.records
-	}
-	if err := w.work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	wantNumbers(t, r, 1)
 }
 
 // TestLargeBodiesAreBounded: the bodies being sent share a limit. A body that waits too long for memory is
@@ -1115,27 +1052,6 @@ func TestEntriesOfNoInterestMoveThePosition(t *testing.T) {
 	wantNumbers(t, r, 1501)
 	if p := x.hook(hook.ID).position; p != 1501 {
 		t.Errorf("position %d", p)
-	}
-}
-
-func TestLostEntriesAreReported(t *testing.T) {
-	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	x.add(r, "*")
-	x.enter(booking(1), booking(2), booking(3))
-	x.exec("UPDATE wp_bookside_change_positions SET floor = 2 WHERE name = 'journal'")
-	x.work()
-	x.enter(booking(4))
-	x.work()
-	wantNumbers(t, r, 3, 4) // the entries that are left are sent
-	// A position after the end belongs to another journal.
-	x.exec("UPDATE wp_bookside_webhooks SET position = 9")
-	x.work()
-	x.enter(booking(5))
-	x.work()
-	wantNumbers(t, r, 5)
-	if !strings.Contains(x.log.String(), "missed changes that the journal no longer has") {
-		t.Errorf("log %s", x.log.String())
 	}
 }
 

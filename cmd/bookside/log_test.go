@@ -3,25 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/bookside/bookside/cmd/internal/settings"
 )
-
-// TestDevices: a device other than a terminal does not count as one.
-func TestDevices(t *testing.T) {
-	t.Parallel()
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = null.Close() })
-	if isTerminal(null) || mayColor(null, nil) {
-		t.Errorf("%s is taken for a terminal", os.DevNull)
-	}
-}
 
 func TestLogFormats(t *testing.T) {
 	t.Parallel()

@@ -186,7 +186,7 @@ var notRun = map[string]string{
 	"go run ./cmd/demo":     "it serves until it is stopped; its own tests run it",
 	"go run ./docker/bench": "minutes",
 	"BOOKSIDE_TEST_DSN='root@tcp(127.0.0.1:3307)/' go run ./docker/bench": "minutes",
-	"CGO_ENABLED=0 go build":  "a build from nothing takes minutes; TestLinkerDropsUnusedMethods makes one",
+	"CGO_ENABLED=0 go build":  "a build from nothing takes minutes",
 	"docker":                  "it needs Docker",
 	"docker/release/run":      "minutes, and the key of releases",
 	"sudo docker/release/try": "root, and minutes",

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/bookside/bookside/cmd/internal/settings"
@@ -51,8 +50,6 @@ func terminal(t *testing.T) (tty *os.File, read func() string) {
 	}
 }
 
-const escape = "\x1b["
-
 // TestLogOnATerminal: without a configured format, people get text, in color unless they do not want it.
 func TestLogOnATerminal(t *testing.T) {
 	t.Parallel()
@@ -73,32 +70,5 @@ func TestLogOnATerminal(t *testing.T) {
 				t.Errorf("%q does not match %s", got, test.want)
 			}
 		})
-	}
-}
-
-// TestCheckOnATerminal: marks are colored on a terminal, unless its user does not want it.
-func TestCheckOnATerminal(t *testing.T) {
-	t.Parallel()
-	env := settingsFor(small(t))
-	check := func(env []string) string {
-		t.Helper()
-		tty, read := terminal(t)
-		p := program{env: env, stdin: strings.NewReader(""), stdout: tty, stderr: tty, now: fixedClock}
-		if err := p.run(t.Context(), []string{"check"}); err != nil {
-			t.Fatal(err)
-		}
-		return read()
-	}
-	plain, colored := check(append(env, "NO_COLOR=1")), check(env)
-	if strings.Contains(plain, escape) || !strings.HasPrefix(plain, "✓ ") {
-		t.Errorf("without color: %q", plain)
-	}
-	if !strings.HasPrefix(colored, "\x1b[32m✓\x1b[0m ") || strings.Count(colored, escape) < 10 {
-		t.Errorf("in color: %q", colored)
-	}
-	without := func(pattern, text string) string { return regexp.MustCompile(pattern).ReplaceAllString(text, "") }
-	const clock = `\d+h\d+m\d+s` // the difference between the test's clock and the database's
-	if diff := cmp.Diff(without(clock, plain), without(clock, without(`\x1b\[\d*m`, colored))); diff != "" {
-		t.Errorf("the colors change the text:\n%s", diff)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"net/http"
@@ -125,40 +124,6 @@ func TestReset(t *testing.T) {
 			t.Errorf("the first booking has id %d, after a reset %d", ids[0], ids[1])
 		}
 	})
-}
-
-// TestLimitedKeys: on the embedded engine, too, a limited key reaches bookings and their times, and nothing else.
-func TestLimitedKeys(t *testing.T) {
-	text := fixtures.WriteFile(t, "site.yaml", controlled+"keys: [{name: limited, key: lp_test_limited}]\n")
-	d := startDemo(t, clock, "--fixtures", text, "--key", "lp_test_known")
-	db, err := sql.Open("mysql", strings.TrimSpace(strings.TrimPrefix(d.line("database"), "database")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), "UPDATE wp_bookside_api_keys SET agents = '1' WHERE name = 'limited'"); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	for _, path := range []string{"/customers", "/customers/1", "/orders", "/payments"} {
-		if status := ask(t, http.MethodGet, d.api+path, "lp_test_limited", "", nil); status != http.StatusForbidden {
-			t.Errorf("%s: status %d", path, status)
-		}
-	}
-	for _, path := range []string{"/bookings", "/bookings?search=hopper", "/bookings/1", "/agents", "/services", "/locations", "/availability?service_id=1&agent_id=1&date=2027-01-18"} {
-		if status := ask(t, http.MethodGet, d.api+path, "lp_test_limited", "", nil); status != http.StatusOK {
-			t.Errorf("%s: status %d", path, status)
-		}
-	}
-	if status := ask(t, http.MethodPost, d.api+"/bookings", "lp_test_limited", monday("2027-01-18", "10:00"), nil); status != http.StatusCreated {
-		t.Errorf("the limited key books: status %d", status)
-	}
-	d.state(t)
-	d.book(t, "2027-01-18", "11:00")
-	d.control(t, http.MethodPost, "/reset", "", http.StatusOK)
-	if took := time.Since(began); took > 4*time.Second { // a statement waits five seconds for a lock
-		t.Errorf("all that took %v", took)
-	}
 }
 
 // TestResetWhileRequestsRun: requests that wait for changes end, those that write either end before or are
