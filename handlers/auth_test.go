@@ -18,7 +18,6 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers"
-	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // TestWaysToSendAKey sends a key as a header, a bearer token and a query
@@ -299,25 +298,6 @@ func TestRateLimitOfAKey(t *testing.T) {
 	}
 	if got := s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"); got != "59" {
 		t.Errorf("another key has %q requests left", got)
-	}
-}
-
-// TestRateLimitResetIsFixed: 17 seconds into a window fewer seconds are left,
-// and its end has not moved.
-func TestRateLimitResetIsFixed(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) {
-		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 1, PerHour: 10}
-	})
-	s.clock = now.Add(17 * time.Second)
-	s.get("/status").want(http.StatusOK)
-	a := s.get("/status").want(http.StatusTooManyRequests)
-	for name, want := range map[string]string{
-		"RateLimit": `"minute";r=0;t=43, "hour";r=9;t=1003`, "Retry-After": "43", "X-RateLimit-Reset": "1795221840",
-	} {
-		if got := a.header.Get(name); got != want {
-			t.Errorf("%s %q, want %q", name, got, want)
-		}
 	}
 }
 

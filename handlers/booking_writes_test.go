@@ -269,50 +269,29 @@ func TestRejectedBookings(t *testing.T) {
 		body string
 		want rejection
 	}{
-		"nothing":              {``, badRequest("service_id", "agent_id", "start_date", "start_time", "customer")},
-		"unknown fields alone": {`{"serviceId":4}`, badRequest("service_id", "agent_id", "start_date", "start_time", "customer")},
-		"no service":           {friday("service_id", ""), badRequest("service_id")},
-		"no agent":             {friday("agent_id", ``), badRequest("agent_id")},
-		"empty agent":          {friday("agent_id", `""`), badRequest("agent_id")},
-		"no date":              {friday("start_date", `null`), badRequest("start_date")},
-		"no time":              {friday("start_time", `" "`), badRequest("start_time")},
-		"nobody":               {friday("customer_id", ""), badRequest("customer")},
-		"customer 0":           {friday("customer_id", "0"), badRequest("customer")},
-		"unknown service":      {friday("service_id", "8388607"), badRequest("service_id")},
-		"unknown agent":        {friday("agent_id", "8388607"), badRequest("agent_id")},
-		"unknown location":     {friday("location_id", "8388607"), badRequest("location_id")},
-		"unknown customer":     {friday("customer_id", "8388607"), badRequest("customer_id")},
-		"everything unknown": {friday("service_id", "8388607", "agent_id", "8388606", "location_id", "8388605", "customer_id", "8388607", "duration", "0"),
-			badRequest("service_id", "agent_id", "location_id", "customer_id", "duration")},
-		"location -2":               {friday("location_id", "-2"), badRequest("location_id")},
-		"the hour that is skipped":  {friday("start_date", `"2027-03-28"`, "start_time", `"02:30"`), unprocessable("start_time")},
-		"an empty customer":         {with(`{}`), badRequest("customer.first_name", "customer.last_name", "customer.email")},
-		"an empty list of customer": {with(`[]`), badRequest("customer.first_name", "customer.last_name", "customer.email")},
-		"a text for a customer":     {with(`"Rita"`), badRequest("customer")},
-		"a number for a customer":   {with(`9`), badRequest("customer")},
-		"a list of customers":       {with(`[` + newCustomer + `]`), badRequest("customer")},
-		"blank names":               {with(`{"first_name":" ","last_name":"","email":"a@example.test"}`), badRequest("customer.first_name", "customer.last_name")},
-		"wrong types":               {with(`{"first_name":[],"last_name":{},"email":true,"phone":false}`), badRequest("customer.first_name", "customer.last_name", "customer.email", "customer.phone")},
-		"nothing but tags":          {with(`{"first_name":"<b></b>","last_name":"Neu","email":"a@example.test"}`), unprocessable("customer.first_name")},
-		"no e-mail":                 {with(`{"first_name":"Rita","last_name":"Neu","email":"rita"}`), unprocessable("customer.email")},
-		"two e-mails":               {with(`{"first_name":"Rita","last_name":"Neu","email":"a@example.test,b@example.test"}`), unprocessable("customer.email")},
-		"an emoji e-mail":           {with(`{"first_name":"Rita","last_name":"Neu","email":"😀@example.test"}`), unprocessable("customer.email")},
-		"long names":                {with(`{"first_name":"` + strings.Repeat("ü", 300) + `","last_name":"Neu","email":"a@example.test"}`), unprocessable("customer.first_name")},
-		"long notes":                {friday("notes", `"`+strings.Repeat("a", 70_000)+`"`), unprocessable("notes")},
-		"a list of notes":           {friday("notes", `["a"]`), badRequest("notes")},
-		"notes that are no text":    {friday("notes", `false`), badRequest("notes")},
-		"a blocked customer":        {friday("customer_id", "11"), unprocessable("customer_id")},
-		"an inactive customer":      {friday("customer_id", "12"), unprocessable("customer_id")},
-		"their e-mail":              {with(`{"first_name":"A","last_name":"B","email":"customer11@example.test"}`), unprocessable("customer.email")},
-		"completed":                 {friday("status", `"completed"`), unprocessable("status")},
-		"not seen":                  {friday("status", `"no_show"`), unprocessable("status")},
-		"a duration of nothing":     {friday("duration", `0`), unprocessable("duration")},
-		"a duration below nothing":  {friday("duration", `-60`), unprocessable("duration")},
-		"a duration of a year":      {friday("duration", `525600`), unprocessable("duration")},
-		"yesterday":                 {friday("start_date", `"2026-11-20"`), unprocessable("start_date")},
-		"long ago":                  {friday("start_date", `"1000-01-01"`), unprocessable("start_date")},
-		"attendees":                 {friday("total_attendees", `0`, "send_confirmation", `"maybe"`), badRequest("total_attendees", "send_confirmation")},
-		"both kinds":                {friday("service_id", `"x"`, "start_date", `"2026-11-20"`, "price", `-1`, "status", `"shut"`, "customer_id", "11"), badRequest("service_id", "start_date", "price", "status", "customer_id")},
+		"nothing":                  {``, badRequest("service_id", "agent_id", "start_date", "start_time", "customer")},
+		"no service":               {friday("service_id", ""), badRequest("service_id")},
+		"empty agent":              {friday("agent_id", `""`), badRequest("agent_id")},
+		"no time":                  {friday("start_time", `" "`), badRequest("start_time")},
+		"nobody":                   {friday("customer_id", ""), badRequest("customer")},
+		"unknown service":          {friday("service_id", "8388607"), badRequest("service_id")},
+		"unknown customer":         {friday("customer_id", "8388607"), badRequest("customer_id")},
+		"the hour that is skipped": {friday("start_date", `"2027-03-28"`, "start_time", `"02:30"`), unprocessable("start_time")},
+		"an empty customer":        {with(`{}`), badRequest("customer.first_name", "customer.last_name", "customer.email")},
+		"a text for a customer":    {with(`"Rita"`), badRequest("customer")},
+		"wrong types":              {with(`{"first_name":[],"last_name":{},"email":true,"phone":false}`), badRequest("customer.first_name", "customer.last_name", "customer.email", "customer.phone")},
+		"nothing but tags":         {with(`{"first_name":"<b></b>","last_name":"Neu","email":"a@example.test"}`), unprocessable("customer.first_name")},
+		"no e-mail":                {with(`{"first_name":"Rita","last_name":"Neu","email":"rita"}`), unprocessable("customer.email")},
+		"long names":               {with(`{"first_name":"` + strings.Repeat("ü", 300) + `","last_name":"Neu","email":"a@example.test"}`), unprocessable("customer.first_name")},
+		"long notes":               {friday("notes", `"`+strings.Repeat("a", 70_000)+`"`), unprocessable("notes")},
+		"notes that are no text":   {friday("notes", `false`), badRequest("notes")},
+		"a blocked customer":       {friday("customer_id", "11"), unprocessable("customer_id")},
+		"an inactive customer":     {friday("customer_id", "12"), unprocessable("customer_id")},
+		"completed":                {friday("status", `"completed"`), unprocessable("status")},
+		"a duration of nothing":    {friday("duration", `0`), unprocessable("duration")},
+		"yesterday":                {friday("start_date", `"2026-11-20"`), unprocessable("start_date")},
+		"attendees":                {friday("total_attendees", `0`, "send_confirmation", `"maybe"`), badRequest("total_attendees", "send_confirmation")},
+		"both kinds":               {friday("service_id", `"x"`, "start_date", `"2026-11-20"`, "price", `-1`, "status", `"shut"`, "customer_id", "11"), badRequest("service_id", "start_date", "price", "status", "customer_id")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.check(t, name, s.write(http.MethodPost, "/bookings", c.body))
@@ -344,20 +323,13 @@ func TestRejectedBookingUpdates(t *testing.T) {
 		want rejection
 	}{
 		"no move":               {`{"status":"pending"}`, unprocessable("status")},
-		"unknown status":        {`{"status":"confirmed"}`, unprocessable("status")},
 		"somebody's e-mail":     {`{"customer":{"email":"customer9@example.test"}}`, unprocessable("customer.email")},
 		"no e-mail":             {`{"customer.email":"x"}`, unprocessable("customer.email")},
-		"an empty e-mail":       {`{"customer":{"email":""}}`, unprocessable("customer.email")},
 		"a text for a customer": {`{"customer":"x"}`, badRequest("customer")},
-		"a list of an e-mail":   {`{"customer":{"email":["x"]}}`, badRequest("customer.email")},
 		"a blocked customer":    {`{"customer_id":11}`, unprocessable("customer_id")},
-		"unknown service":       {`{"service_id":8388607}`, badRequest("service_id")},
-		"unknown agent":         {`{"agent_id":8388607}`, badRequest("agent_id")},
-		"unknown customer":      {`{"customer_id":8388607}`, badRequest("customer_id")},
 		"everything unknown":    {`{"service_id":8388607,"agent_id":8388606,"location_id":8388605,"customer_id":8388604}`, badRequest("service_id", "agent_id", "location_id", "customer_id")},
 		"yesterday":             {`{"start_date":"2026-11-20"}`, unprocessable("start_date")},
 		"a skipped hour":        {`{"start_date":"2027-03-28","start_time":"02:00"}`, unprocessable("start_time")},
-		"long notes":            {`{"notes":"` + strings.Repeat("a", 70_000) + `"}`, unprocessable("notes")},
 		"no boolean":            {`{"send_notification":"maybe"}`, badRequest("send_notification")},
 		"several":               {`{"price":-1,"duration":"x","notes":{},"customer":{"phone":[]},"status":"shut"}`, badRequest("price", "duration", "notes", "customer.phone", "status")},
 	} {
@@ -542,36 +514,6 @@ func TestBulkCostsARequestPerBooking(t *testing.T) {
 	}
 	if left := s.write(http.MethodPost, "/bookings", `{}`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"); left != "1" {
 		t.Errorf("%s left", left)
-	}
-}
-
-// TestUnexpectedErrorsOfBookingWrites: an unexpected error is an internal one
-// without details, and nothing is written.
-func TestUnexpectedErrorsOfBookingWrites(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
-		s.database.Execute(t, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_bookings FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
-	}
-	before := s.database.Snapshot(t)
-	for request, c := range map[[3]string]string{
-		{http.MethodPost, "/bookings", friday()}:                  `"code":"server_error","message":"Failed to create booking"`,
-		{http.MethodPost, "/bookings/bulk", `[` + friday() + `]`}: `"code":"server_error","message":"Failed to create booking"`,
-		{http.MethodPut, "/bookings/7", `{"status":"cancelled"}`}: `"code":"server_error","message":"Failed to update booking"`,
-		{http.MethodDelete, "/bookings/7?force=true", ``}:         `"code":"delete_error","message":"Failed to delete booking"`,
-	} {
-		a := s.write(request[0], request[1], request[2], "Idempotency-Key", "a").want(http.StatusInternalServerError)
-		if want := `{` + c + `,"data":{"status":500,"request_id":"` + a.header.Get("X-Request-Id") + `"}}`; string(a.body) != want {
-			t.Errorf("%s %s: %s", request[0], request[1], a.body)
-		}
-	}
-	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`,{}]`, "Idempotency-Key", "b").want(http.StatusBadRequest)
-	if got := bulk.at("results", "errors", 0, "error"); got != "Internal error" {
-		t.Errorf("bulk: %v", got)
-	}
-	wantNoWrites(t, "failures", before)
-	if log := s.log.String(); strings.Contains(log, "secret") || strings.Count(log, `"request failed"`) != 5 {
-		t.Errorf("log: %s", log)
 	}
 }
 

@@ -27,7 +27,6 @@ import (
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
-	"github.com/bookside/bookside/wpdb"
 )
 
 // feed is a server on a port, with a running journal.
@@ -305,38 +304,6 @@ func TestTooLargeRecords(t *testing.T) {
 		if _ = response.Body.Close(); err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "too large") {
 			t.Errorf("%s: %d %s, %v", method, response.StatusCode, text, err)
 		}
-	}
-}
-
-// TestLargeRecordThatChangedOften: a record counts as often as it occurs in the response.
-func TestLargeRecordThatChangedOften(t *testing.T) {
-	t.Parallel()
-	f := newFeed(t)
-	key, _ := f.key("read_changes", "read")
-	begin := f.read("/changes", key).Cursor
-	f.enlarge(5, 16)
-	const changes = 40
-	for range changes {
-		f.enter("customers", 5)
-	}
-	for cursor, got := begin, 0; got < changes; {
-		f.wait("/changes?resources=customers", cursor, key)
-		path := "/changes?resources=customers&include=record&cursor=" + cursor
-		_, text := f.status(path, key)
-		if len(text) > 10<<20 {
-			t.Errorf("a response of %d bytes", len(text))
-		}
-		var list changeList
-		if err := json.Unmarshal([]byte(text), &list); err != nil || !list.Success {
-			t.Fatalf("%s: %.500s %v", path, text, err)
-		}
-		for _, c := range list.Data {
-			if _, whole := c["record"].(map[string]any); !whole && c["resource_id"] == 5.0 {
-				t.Error("a change has no record")
-			}
-		}
-		got += len(list.Data)
-		cursor = list.Cursor
 	}
 }
 
@@ -886,53 +853,4 @@ func TestWaitingEnds(t *testing.T) {
 	if body := <-waited; !strings.Contains(body, `"data":[]`) {
 		t.Errorf("when the server stops: %s", body)
 	}
-}
-
-// TestLostTablesOfTheJournal: while the server runs, tables of the journal are emptied, and all of
-// Bookside's are lost and recreated by keys create. The journal continues by itself, and no cursor misses a
-// change without an error.
-func TestLostTablesOfTheJournal(t *testing.T) {
-	t.Parallel()
-	f := newFeed(t)
-	key, _ := f.key("read_changes", "read")
-	// follow makes a change and reads until it arrives, from the end if the cursor has expired.
-	follow := func(cursor string) changeList {
-		t.Helper()
-		f.enter("customers", 2)
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-			path := "/changes?resources=customers&cursor=" + cursor
-			if status, _ := f.status(path, key); status == http.StatusGone {
-				if cursor = f.read("/changes", key).Cursor; cursor == "" {
-					t.Fatal("no cursor")
-				}
-				f.enter("customers", 2)
-				continue
-			}
-			if list := f.read(path, key); len(list.Data) > 0 {
-				return list
-			}
-		}
-		t.Fatal("the journal has stopped")
-		return changeList{}
-	}
-	cursor := follow(f.read("/changes", key).Cursor).Cursor
-	for _, table := range []string{"change_snapshots", "change_positions", "changes", "change_inbox"} {
-		f.exec("TRUNCATE wp_bookside_" + table)
-		list := follow(cursor)
-		for _, c := range list.Data {
-			if c["kind"] != "updated" || c["origin"] != "api" {
-				t.Errorf("%s emptied: %v", table, c)
-			}
-		}
-		cursor = list.Cursor
-	}
-	db := openDatabase(t, f.database, 2, time.Minute)
-	for _, table := range wpdb.OwnTables() {
-		f.exec("DROP TABLE wp_" + string(table))
-	}
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	key, _ = f.key("read_changes", "read")
-	follow(cursor)
 }

@@ -102,7 +102,6 @@ func TestAutomationNode(t *testing.T) {
 			c.header.Set("Accept", "application/json")
 			c.bookings(t)
 			c.customersAndServices(t)
-			c.payments(t)
 			c.orders(t)
 			c.coupons(t)
 		})
@@ -170,45 +169,6 @@ func (c client) customersAndServices(t *testing.T) {
 	wantFieldsOf(t, service, map[string]any{"id": "json.Number 4", "charge_amount": "json.Number 150", "duration": "json.Number 90"})
 }
 
-func (c client) payments(t *testing.T) {
-	t.Helper()
-	// The node has its own words for statuses, and gives only the booking of a payment.
-	for _, words := range [][3]string{
-		{"completed", "succeeded", "capture"}, {"pending", "processing", "capture"}, {"failed", "failed", "capture"}, {"refunded", "succeeded", "refund"},
-	} {
-		word, want := words[0], words[1:]
-		for _, order := range []string{"", `,"order_id":"1403"`} {
-			body := `{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","transaction_id":"t-1","status":"` + word + `"` + order + `}`
-			a := c.ask(http.MethodPost, "/payments", jsonType, body).want(http.StatusCreated)
-			wantFieldsOf(t, a, map[string]any{"status": "string " + want[0], "kind": "string " + want[1], "token": "string t-1", "amount": "string 50", "order_id": "string 1403"})
-		}
-	}
-	if a := c.ask(http.MethodPost, "/payments", jsonType, `{"customer_id":"153","amount":50}`); string(a.body) != `{"success":false,"error":"Missing required fields: order_id"}` {
-		t.Errorf("payment without booking or order: %d %s", a.status, a.body)
-	}
-	created := c.ask(http.MethodPost, "/payments", jsonType, `{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","transaction_id":"t","notes":"n"}`).want(http.StatusCreated)
-	again := c.ask(http.MethodPost, "/payments", formType, "order_id=1403&customer_id=153&amount=50&payment_method=cash&status=succeeded&notes=n").want(http.StatusCreated)
-	for _, a := range []answer{created, again} {
-		wantFieldsOf(t, a, map[string]any{
-			"order_id": "string 1403", "booking_id": "string 1441", "customer_id": "string 153", "amount": "string 50", "payment_method": "string cash", "status": "string succeeded", "notes": "string n",
-		})
-		if a.at("message") != "Payment created successfully" || a.at("success") != true {
-			t.Errorf("payment: %s", a.body)
-		}
-	}
-	path := "/payments/" + fmt.Sprint(created.at("data", "id"))
-	read := c.ask(http.MethodGet, path, "", "").want(http.StatusOK)
-	wantFieldsOf(t, read, map[string]any{"id": "string " + fmt.Sprint(created.at("data", "id")), "customer_id": "string 153", "payment_method": "string cash", "status": "string succeeded", "notes": "string n"})
-	changed := c.ask(http.MethodPut, path, jsonType, `{"amount":75.00,"status":"failed","booking_id":"1","customer_id":"1","transaction_id":"t"}`).want(http.StatusOK)
-	wantFieldsOf(t, changed, map[string]any{"amount": "string 75", "status": "string failed", "order_id": "string 1403", "customer_id": "string 153"})
-	if changed.at("message") != "Payment updated successfully" {
-		t.Errorf("changed payment: %s", changed.body)
-	}
-	if a := c.ask(http.MethodPut, "/payments/999999", jsonType, `{"amount":1}`); a.status != http.StatusNotFound || string(a.body) != `{"success":false,"error":"Payment not found"}` {
-		t.Errorf("unknown payment: %d %s", a.status, a.body)
-	}
-}
-
 func (c client) orders(t *testing.T) {
 	t.Helper()
 	const body = `{"customer_id":"9","subtotal":"45.00","total":"50.00","status":"open","payment_status":"not_paid","fulfillment_status":"not_fulfilled","customer_comment":"c","coupon_code":""}`
@@ -246,46 +206,4 @@ func (c client) coupons(t *testing.T) {
 		t.Errorf("deleted coupon: %s", deleted.body)
 	}
 	c.ask(http.MethodGet, "/coupons/SAVE10", "", "").want(http.StatusNotFound)
-}
-
-// TestConnectionCheck replays the connection check of a calendar integration,
-// which looks only at status codes.
-func TestConnectionCheck(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	check := func(key string) string {
-		c := client{s, http.Header{"X-Api-Key": {key}, "Accept": {"application/json"}}, nil}
-		switch status := c.ask(http.MethodGet, "/status", "", "").status; {
-		case status/100 == 2:
-			return "connected"
-		case status == http.StatusUnauthorized, status == http.StatusForbidden:
-			return "key rejected"
-		case status == http.StatusNotFound:
-			return "plugin absent"
-		}
-		if c.ask(http.MethodGet, "/services?per_page=1", "", "").status/100 == 2 {
-			return "connected by its services"
-		}
-		return "not connected"
-	}
-	for name, c := range map[string]struct{ key, want string }{
-		"a key":             {s.key, "connected"},
-		"a key for reading": {s.newKey("read_services"), "connected"},
-		"another's key":     {"lp_live_0000000000000000000000000000000000000000", "key rejected"},
-		"no key":            {"", "key rejected"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := check(c.key); got != c.want {
-				t.Errorf("%s, want %s", got, c.want)
-			}
-		})
-	}
-	services := client{s, http.Header{"X-Api-Key": {s.key}, "Accept": {"application/json"}}, nil}.ask(http.MethodGet, "/services?per_page=1", "", "").want(http.StatusOK)
-	if n := len(services.records()); n != 1 {
-		t.Errorf("%d services with per_page=1", n)
-	}
-	s.database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
-	if got := check(s.key); got != "not connected" {
-		t.Errorf("without the plugin: %s", got)
-	}
 }

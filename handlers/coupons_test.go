@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,34 +62,6 @@ func TestCouponUsage(t *testing.T) {
 				t.Error("no coupon was used: the case proves nothing")
 			}
 		})
-	}
-}
-
-// TestCouponUsageInEverySpelling: the codes of orders are compared as the database compares them.
-func TestCouponUsageInEverySpelling(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t,
-		"UPDATE wp_latepoint_orders SET coupon_code = 'äöü', coupon_discount = 1.5000, created_at = '2026-11-09 10:00:00' WHERE id = 1",
-		"UPDATE wp_latepoint_orders SET coupon_code = 'edge10 ', coupon_discount = 2.0000 WHERE id = 4",
-		"UPDATE wp_latepoint_orders SET coupon_code = 'Edge10', coupon_discount = NULL WHERE id = 5",
-		"UPDATE wp_latepoint_orders SET coupon_code = '' WHERE id = 6")
-	s := newServer(t, database)
-	for _, code := range []string{"EDGE10", "ÄÖÜ", "ZERO"} {
-		want := s.ids(t, "SELECT CONCAT_WS(' ', COUNT(*), CAST(COALESCE(SUM(coupon_discount), 0) AS DECIMAL(20,4)), COALESCE(MAX(created_at), 'n/a')) "+
-			"FROM {orders} WHERE status <> 'cancelled' AND coupon_code = '"+code+"'")
-		orders := s.ids(t, "SELECT id FROM {orders} WHERE coupon_code = '"+code+"' ORDER BY created_at DESC, id DESC")
-		if len(orders) < 2 && code == "EDGE10" {
-			t.Fatalf("orders %v: the case proves nothing", orders)
-		}
-		a := s.get("/coupons/" + url.PathEscape(code)).want(http.StatusOK)
-		if got := usageOf(t, a.at("data").(map[string]any)); got != want[0] {
-			t.Errorf("%s: %s, want %s", code, got, want[0])
-		}
-		// Newest first, cancelled ones too.
-		if diff := cmp.Diff(orders, idsOf(a.at("data", "recent_orders"))); diff != "" {
-			t.Errorf("%s: recent orders (-want +got):\n%s", code, diff)
-		}
 	}
 }
 
@@ -295,50 +266,6 @@ func TestReadableDiscount(t *testing.T) {
 	s.wantFields(t, "/coupons/WELCOME10", map[string]any{"readable_discount": "12.5%", "discount_value": json.Number("12.5")})
 }
 
-// TestCouponsWithoutTheAddOn: a site without the add-on has no coupons.
-func TestCouponsWithoutTheAddOn(t *testing.T) {
-	t.Parallel()
-	for name, site := range map[string]fixtures.Site{"current": fixtures.Small(now).WithoutCoupons(), "legacy": fixtures.Legacy()} {
-		t.Run(name, func(t *testing.T) {
-			s := newServer(t, fixtures.Shared(t, site))
-			for _, query := range []string{"", "?status=active&search=x", "?page=3&per_page=100"} {
-				a := s.get("/coupons" + query).want(http.StatusOK)
-				if root := members(t, a.body); string(root["data"]) != "[]" || a.at("pagination", "total") != json.Number("0") {
-					t.Errorf("%s: %s", query, a.body)
-				}
-			}
-			s.wantNotFound(t, "/coupons/welcome10", "coupon_not_found", "Coupon with code WELCOME10 was not found")
-			wantInvalidParameters(t, name, s.get("/coupons?status=x"), "status")
-		})
-	}
-}
-
-// TestCouponsOfTheOldAddOn: older versions of the add-on have no period of
-// validity.
-func TestCouponsOfTheOldAddOn(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t, "ALTER TABLE wp_latepoint_coupons DROP COLUMN active_from, DROP COLUMN active_to")
-	s := newServer(t, database)
-	for _, record := range append(s.get("/coupons").want(http.StatusOK).records(), s.get("/coupons/edge10").want(http.StatusOK).record()) {
-		if from, to := record["active_from"], record["active_to"]; from != "0000-00-00" || to != from {
-			t.Errorf("active from %v to %v", from, to)
-		}
-	}
-	couponList.finds(t, s, []find{{query: "status=active", where: "k.id <= 4"}})
-}
-
-// TestCouponTimestampsInTheSitesZone: timestamps are in the site's time zone; a coupon's days do not
-// change.
-func TestCouponTimestampsInTheSitesZone(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), siteTimestamps)
-	s.wantFields(t, "/coupons/EDGE10", map[string]any{
-		"active_from": "2026-01-01", "active_to": "2026-12-31", "last_usage_date": "2026-11-02 09:00:00", "created_at": "2026-01-01 09:00:00",
-	})
-	s.wantFields(t, "/coupons/NOTHING", map[string]any{"active_from": "0000-00-00", "last_usage_date": "n/a", "created_at": ""})
-}
-
 // TestCouponCodeWithAccents: a code with accents differs from the one without.
 func TestCouponCodeWithAccents(t *testing.T) {
 	t.Parallel()
@@ -350,35 +277,4 @@ func TestCouponCodeWithAccents(t *testing.T) {
 	s.get("/coupons/" + code).want(http.StatusOK)
 	accented := strings.NewReplacer("A", "Á", "E", "É", "O", "Ó", "U", "Ú").Replace(code)
 	s.get("/coupons/" + url.PathEscape(accented)).want(http.StatusNotFound)
-}
-
-// TestCodesThatLookEncoded: the code A%40B is not the encoded form of A@B, either for reads that share an
-// execution or for writes with the same Idempotency-Key.
-func TestCodesThatLookEncoded(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	codes := map[string]string{"/coupons/A%40B": "A@B", "/coupons/A%2540B": "A%40B"}
-	for _, code := range codes { // inserted directly, because the API would not store them like that
-		s.write(http.MethodPost, "/coupons", `{"code":"NEW","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
-		s.database.Execute(t, "UPDATE wp_latepoint_coupons SET code = '"+code+"' WHERE code = 'NEW'")
-	}
-	var readers sync.WaitGroup
-	for path, code := range codes {
-		for range 8 {
-			readers.Go(func() {
-				for range 25 {
-					if got := s.get(path).want(http.StatusOK).at("data", "code"); got != code {
-						t.Errorf("%s: %v", path, got)
-						return
-					}
-				}
-			})
-		}
-	}
-	readers.Wait()
-	for path := range codes {
-		tag := s.get(path).header.Get("ETag")
-		s.write(http.MethodDelete, path, "", "If-Match", tag, "Idempotency-Key", "once").want(http.StatusOK)
-		s.get(path).want(http.StatusNotFound)
-	}
 }

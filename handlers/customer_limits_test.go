@@ -96,20 +96,3 @@ func TestWarningsAboutNoShows(t *testing.T) {
 		}
 	}
 }
-
-// TestStatementsOfCustomerLimits: a site without limits reads nothing of its customers for them, and one with both limits as
-// much as one with one.
-func TestStatementsOfCustomerLimits(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
-	var counts []int64
-	for _, arrange := range []string{setting("max_future_bookings_per_customer", ""), setting("max_future_bookings_per_customer", "0"), setting("max_future_bookings_per_customer", "5"), setting("no_show_restrictions_enabled", "on")} {
-		s.database.Execute(t, arrange)
-		s.write(http.MethodPost, "/bookings", friday("dry_run", `true`)).want(http.StatusOK) // adds rows to lock
-		s.write(http.MethodPost, "/bookings", friday("dry_run", `true`)).want(http.StatusOK)
-		counts = append(counts, int64(s.log.last(t).Queries))
-	}
-	if want := []int64{counts[0], counts[0], counts[0] + 1, counts[0] + 1}; !cmp.Equal(want, counts) {
-		t.Errorf("%v statements, want %v", counts, want)
-	}
-}

@@ -218,72 +218,34 @@ func TestRejectedCustomers(t *testing.T) {
 		return `"custom_fields":` + string(text)
 	}
 	for body, want := range map[string]rejection{
-		manyFields(201):               unprocessable("custom_fields"),
-		manyFields(15_000):            unprocessable("custom_fields"),
-		`"first_name":[]`:             badRequest("first_name"),
-		`"first_name":true`:           badRequest("first_name"),
-		`"last_name":{}`:              badRequest("last_name"),
-		`"first_name":"<b>"`:          unprocessable("first_name"),
-		`"first_name":"\u0000"`:       unprocessable("first_name"),
-		`"first_name":"` + long + `"`: unprocessable("first_name"),
-		`"last_name":"` + long + `"`:  unprocessable("last_name"),
-		`"email":"rita"`:              unprocessable("email"),
-		`"email":""`:                  unprocessable("email"),
-		`"email":"a@example"`:         unprocessable("email"),
-		`"email":"a@b.test,c@d.test"`: unprocessable("email"),
-		`"email":"Rita <a@b.test>"`:   unprocessable("email"),
-		`"email":"😀@example.test"`:    unprocessable("email"),
-		`"email":"a@bücher.test"`:     unprocessable("email"),
-		`"email":"a\u0000b"`:          unprocessable("email"),
-		`"email":"` + strings.Repeat("a", 300) + `@example.test"`: unprocessable("email"),
-		`"email":"CUSTOMER12@example.test"`:                       unprocessable("email"),
-		`"email":" customer12@example.test "`:                     unprocessable("email"),
-		`"email":5`:                                               unprocessable("email"),
-		`"email":["a@b.test"]`:                                    badRequest("email"),
-		`"phone":"call me"`:                                       unprocessable("phone"),
-		`"phone":"+"`:                                             unprocessable("phone"),
-		`"phone":"x12"`:                                           unprocessable("phone"),
-		`"phone":false`:                                           badRequest("phone"),
-		`"phone":"` + strings.Repeat("1", 300) + `"`:              unprocessable("phone"),
-		`"status":"deleted"`:                                      unprocessable("status"),
-		`"status":"<b>active</b>"`:                                unprocessable("status"),
-		`"status":1`:                                              unprocessable("status"),
-		`"status":[]`:                                             badRequest("status"),
-		`"is_guest":"maybe"`:                                      badRequest("is_guest"),
-		`"is_guest":2`:                                            badRequest("is_guest"),
-		`"notes":{"a":1}`:                                         badRequest("notes"),
-		`"notes":true`:                                            badRequest("notes"),
-		`"notes":"` + long + `"`:                                  unprocessable("notes"),
-		`"admin_notes":"` + long + `"`:                            unprocessable("admin_notes"),
-		`"avatar_image_id":"x"`:                                   badRequest("avatar_image_id"),
-		`"avatar_image_id":1.5`:                                   badRequest("avatar_image_id"),
-		`"avatar_image_id":-1`:                                    unprocessable("avatar_image_id"),
-		`"avatar_image_id":2147483648`:                            unprocessable("avatar_image_id"),
-		`"address":{"street":"x"}`:                                badRequest("address"),
-		`"address":"` + long + `"`:                                unprocessable("address"),
-		`"city":false`:                                            badRequest("city"),
-		`"zipcode":[1]`:                                           badRequest("zipcode"),
-		`"country":"Germany"`:                                     unprocessable("country"),
-		`"country":"UK"`:                                          unprocessable("country"),
-		`"country":"zz"`:                                          unprocessable("country"),
-		`"country":"XX"`:                                          unprocessable("country"),
-		`"country":"D"`:                                           unprocessable("country"),
-		`"country":"Ä"`:                                           unprocessable("country"),
-		`"country":"d1"`:                                          unprocessable("country"),
-		`"country":49`:                                            unprocessable("country"),
-		`"date_of_birth":"15.03.1985"`:                            badRequest("date_of_birth"),
-		`"date_of_birth":"2026-02-30"`:                            badRequest("date_of_birth"),
-		`"date_of_birth":"0000-00-00"`:                            badRequest("date_of_birth"),
-		`"gender":"man"`:                                          unprocessable("gender"),
-		`"custom_fields":"x"`:                                     badRequest("custom_fields"),
-		`"custom_fields":5`:                                       badRequest("custom_fields"),
-		`"custom_fields":["x"]`:                                   badRequest("custom_fields"),
-		`"custom_fields":{"cf_a":{}}`:                             badRequest("custom_fields.cf_a"),
+		manyFields(201):                     unprocessable("custom_fields"),
+		`"first_name":[]`:                   badRequest("first_name"),
+		`"last_name":{}`:                    badRequest("last_name"),
+		`"first_name":"<b>"`:                unprocessable("first_name"),
+		`"first_name":"` + long + `"`:       unprocessable("first_name"),
+		`"email":"rita"`:                    unprocessable("email"),
+		`"email":"a@b.test,c@d.test"`:       unprocessable("email"),
+		`"email":"CUSTOMER12@example.test"`: unprocessable("email"),
+		`"phone":"call me"`:                 unprocessable("phone"),
+		`"phone":false`:                     badRequest("phone"),
+		`"status":"deleted"`:                unprocessable("status"),
+		`"status":[]`:                       badRequest("status"),
+		`"is_guest":"maybe"`:                badRequest("is_guest"),
+		`"notes":{"a":1}`:                   badRequest("notes"),
+		`"notes":"` + long + `"`:            unprocessable("notes"),
+		`"avatar_image_id":"x"`:             badRequest("avatar_image_id"),
+		`"avatar_image_id":2147483648`:      unprocessable("avatar_image_id"),
+		`"address":{"street":"x"}`:          badRequest("address"),
+		`"city":false`:                      badRequest("city"),
+		`"zipcode":[1]`:                     badRequest("zipcode"),
+		`"country":"Germany"`:               unprocessable("country"),
+		`"country":"XX"`:                    unprocessable("country"),
+		`"date_of_birth":"15.03.1985"`:      badRequest("date_of_birth"),
+		`"gender":"man"`:                    unprocessable("gender"),
+		`"custom_fields":"x"`:               badRequest("custom_fields"),
 		`"custom_fields":{"cf_a":["x"],"cf_b":{"c":1},"cf_c":1}`: badRequest("custom_fields.cf_a", "custom_fields.cf_b"),
 		`"custom_fields":{"cf_a":"` + long + `"}`:                unprocessable("custom_fields.cf_a"),
 		`"custom_fields":{"":"x"}`:                               unprocessable("custom_fields."),
-		`"custom_fields":{" a ":"x"}`:                            unprocessable("custom_fields. a "),
-		`"custom_fields":{"<b>":"x"}`:                            unprocessable("custom_fields.<b>"),
 		`"custom_fields":{"a\nb":"x"}`:                           unprocessable("custom_fields.a\nb"),
 		`"custom_fields":{"` + long[:400] + `":"x"}`:             unprocessable("custom_fields." + long[:400]),
 		`"custom_fields":{"address":"x","Gender":"x","timezone_name":"x","VERIFIED_contact_values":"x","password_x":"x","Password_reset_token_created_at":"","ok":"x"}`: unprocessable(
@@ -354,29 +316,6 @@ func TestDeleteCustomer(t *testing.T) {
 	}
 	s.get(path).want(http.StatusNotFound)
 	s.write(http.MethodDelete, path, "").want(http.StatusNotFound)
-}
-
-// TestUnexpectedErrorsOfCustomerWrites: the response to an unexpected error
-// has no details.
-func TestUnexpectedErrorsOfCustomerWrites(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
-		s.database.Execute(t, "CREATE TRIGGER fail_"+op+" BEFORE "+op+" ON wp_latepoint_customers FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'a secret'")
-	}
-	s.database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 268", "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268")
-	before := s.database.Snapshot(t)
-	for request, want := range map[[3]string]string{
-		{http.MethodPost, "/customers", fullCustomer}:       `{"code":"server_error","message":"Failed to create customer"`,
-		{http.MethodPut, "/customers/5", `{"notes":"new"}`}: `{"code":"server_error","message":"Error updating customer"`,
-		{http.MethodDelete, "/customers/268", ""}:           `{"code":"delete_error","message":"Error deleting customer"`,
-	} {
-		a := s.write(request[0], request[1], request[2]).want(http.StatusInternalServerError)
-		if want += `,"data":{"status":500,"request_id":"` + a.header.Get("X-Request-Id") + `"}}`; string(a.body) != want {
-			t.Errorf("%v: %s", request, a.body)
-		}
-	}
-	wantNoWrites(t, "failed writes", before)
 }
 
 // TestRepeatedCustomerIsCreatedOnce: a repeated request gets the same response

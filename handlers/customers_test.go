@@ -313,20 +313,6 @@ func TestGuestFilterAcceptsNumbers(t *testing.T) {
 	})
 }
 
-func TestCustomersOfTheLegacySite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()))
-	customerList.finds(t, s, []find{
-		{query: ""},
-		{query: "search=gast", where: "c.id = 2"},
-		{query: "is_guest=1", where: "c.id IN (2, 3)"},
-	})
-	s.wantFields(t, "/customers/3", map[string]any{"first_name": "Nele", "email": "", "notes": "", "is_guest": "1", "custom_fields": map[string]any{}})
-	if got := s.get("/customers/1").at("data", "stats", "last_booking_date"); got != "2024-05-06" {
-		t.Errorf("last booking on %v", got)
-	}
-}
-
 // TestBookingOfThisMinuteHasBegun: a booking that begins in the current minute
 // has begun.
 func TestBookingOfThisMinuteHasBegun(t *testing.T) {

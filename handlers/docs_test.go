@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +19,6 @@ import (
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
-	"github.com/bookside/bookside/handlers"
 )
 
 // TestDocsInABrowser enters a key and sends a read and a rehearsal, at two addresses. The page contacts only the
@@ -165,20 +163,4 @@ func TestFrontPageLeadsOn(t *testing.T) {
 		s.do(http.MethodGet, "/"+string(link[1]), nil).want(http.StatusOK)
 	}
 	s.do(http.MethodPost, "/", nil).want(http.StatusNotFound)
-}
-
-// TestDocsVaryByOrigin: a cached document of one origin is not used for
-// another.
-func TestDocsVaryByOrigin(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.AllowedOrigins = []string{"https://a.example", "https://b.example"} })
-	for _, origin := range []string{"https://a.example", "https://b.example"} {
-		a := s.do(http.MethodGet, "/v1/openapi.json", http.Header{"Origin": {origin}}).want(http.StatusOK)
-		if got := a.header.Get("Access-Control-Allow-Origin"); got != origin {
-			t.Errorf("%s: allowed is %q", origin, got)
-		}
-		if vary := a.header.Values("Vary"); !slices.Contains(vary, "Origin") || !slices.Contains(vary, "Accept-Encoding") {
-			t.Errorf("%s: Vary %q", origin, vary)
-		}
-	}
 }

@@ -89,7 +89,7 @@ var fieldsUnlikeTheirSchema = map[string]string{
 	"transaction_id": "", // another name for token
 }
 
-// documentedFields returns the fields of a write's body, by the type of their value; see shopValues.
+// documentedFields returns the fields of a write's body, by the type of their value.
 func documentedFields(method, path string) map[string]string {
 	c, err := theContract()
 	if err != nil {

@@ -3,7 +3,6 @@ package handlers_test
 import (
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -131,24 +130,6 @@ func TestStrictHandling(t *testing.T) {
 	if after := s.get("/customers/1").want(http.StatusOK); string(after.body) != string(before.body) {
 		t.Errorf("the write took effect: %s", after.body)
 	}
-}
-
-// TestStrictHandlingOfSharedReads: equal reads, some of them with strict handling, get their own responses.
-func TestStrictHandlingOfSharedReads(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	readTogether(40, []string{"strict /v1/agents?namee=x", "lenient /v1/agents?namee=x"}, func(what string) {
-		asked, target, _ := strings.Cut(what, " ")
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
-		request.Header.Set("X-Api-Key", s.key)
-		request.Header.Set("Prefer", "handling="+asked)
-		recorder := httptest.NewRecorder()
-		s.handler.ServeHTTP(recorder, request)
-		want := map[string]int{"strict": http.StatusBadRequest, "lenient": http.StatusOK}[asked]
-		if recorder.Code != want || recorder.Header().Get("X-Ignored-Parameters") != "namee" || recorder.Header().Get("Preference-Applied") != "handling="+asked {
-			t.Errorf("%s: status %d, %v", what, recorder.Code, recorder.Header())
-		}
-	})
 }
 
 // TestPagesMaySeeIgnoredParameters: pages of other origins may send the preference and read the headers.

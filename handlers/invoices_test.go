@@ -105,11 +105,3 @@ func TestInvoicesOfTheLegacySite(t *testing.T) {
 	})
 	wantPage(t, s.get("/orders/3/invoices"), []string{"2"}, 1, 10, 1)
 }
-
-func TestInvoiceTimestampsInTheSitesZone(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), siteTimestamps)
-	s.wantFields(t, "/orders/1/invoices/1", map[string]any{"due_at": "2026-11-15 23:59:59", "created_at": "2026-11-01 09:00:00"})
-	s.wantFields(t, "/orders/2/invoices/2", map[string]any{"due_at": nil, "created_at": ""})
-	s.wantFields(t, "/orders/10/invoices/7", map[string]any{"due_at": "0000-00-00 00:00:00", "updated_at": "2026-10-01 10:00:00"})
-}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -641,33 +640,5 @@ func TestToolsWithoutTime(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()), withTools, func(o *handlers.Options) { o.RequestTimeout = time.Nanosecond })
 	if got := s.post(servicesMessage); got.status != http.StatusServiceUnavailable {
 		t.Errorf("status %d: %s", got.status, got.body)
-	}
-}
-
-// TestToolsInTheInspector: the inspector, a program for trying out servers, reads the list of tools and
-// calls one.
-func TestToolsInTheInspector(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireTime(t)
-	npx := fixtures.RequireTool(t, "npx")
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()), withTools)
-	listener := httptest.NewServer(s.handler)
-	t.Cleanup(listener.Close)
-	inspect := func(arguments ...string) answer {
-		t.Helper()
-		command := exec.CommandContext(t.Context(), npx, append([]string{"--yes", "@modelcontextprotocol/inspector@1.0.3", "--cli",
-			listener.URL + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + s.key, "--method"}, arguments...)...)
-		output, err := command.Output()
-		if err != nil {
-			t.Fatalf("%v: %s", err, output)
-		}
-		return answer{t: t, body: output}
-	}
-	if tools := inspect("tools/list").at("tools").([]any); len(tools) != 8 {
-		t.Errorf("%d tools", len(tools))
-	}
-	found := inspect("tools/call", "--tool-name", "free_times", "--tool-arg", "service_id=4", "--tool-arg", "date=2027-02-05")
-	if found.at("structuredContent", "free_times", "data", "date") != "2027-02-05" {
-		t.Errorf("%s", found.body)
 	}
 }

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
 )
@@ -190,109 +188,6 @@ func (s *server) probeBody(method, path string, described openapi3.Schemas, all 
 	}
 }
 
-// TestEverythingIsDescribed looks for parameters, members, schemas and tags without a
-// description, and for statuses without their values.
-func TestEverythingIsDescribed(t *testing.T) {
-	t.Parallel()
-	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
-	described := func(place, name, text string, schema *openapi3.Schema) {
-		if text == "" || strings.Contains(text, "{") {
-			t.Errorf("%s: the description of %s is %q", place, name, text)
-		}
-		if name != "status" || schema == nil || !schema.Type.Includes(openapi3.TypeString) || len(schema.Enum) > 0 {
-			return
-		}
-		if !strings.Contains(text, ", ") && !strings.Contains(text, " or ") && !strings.HasPrefix(text, "Always ") {
-			t.Errorf("%s: %q does not list the values of the status", place, text)
-		}
-	}
-	for _, tag := range c.document.Tags {
-		described("tags", tag.Name, tag.Description, nil)
-	}
-	for path, item := range c.document.Paths.Map() {
-		for method, operation := range item.Operations() {
-			for _, p := range operation.Parameters {
-				described(method+" "+path, p.Value.Name, p.Value.Description, p.Value.Schema.Value)
-			}
-			for status, response := range operation.Responses.Map() {
-				for _, media := range response.Value.Content {
-					describedMembers(described, method+" "+path+" "+status, media.Schema)
-				}
-			}
-		}
-	}
-	for name, schema := range c.document.Components.Schemas {
-		described("schemas", name, schema.Value.Description, nil)
-		describedMembers(described, name, schema)
-	}
-}
-
-// describedMembers calls described for every member of a schema that is written out.
-func describedMembers(described func(place, name, text string, schema *openapi3.Schema), place string, schema *openapi3.SchemaRef) {
-	for name, property := range schema.Value.Properties {
-		if property.Ref == "" {
-			described(place, name, property.Value.Description, property.Value)
-			describedMembers(described, place+"."+name, property)
-		}
-	}
-	if items := schema.Value.Items; items != nil && items.Ref == "" {
-		describedMembers(described, place+"[]", items)
-	}
-}
-
-// TestDescriptionsBelongToTheField: fields with the same name are described for their own place.
-func TestDescriptionsBelongToTheField(t *testing.T) {
-	t.Parallel()
-	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
-	member := func(schema, name string) string {
-		return c.document.Components.Schemas[schema].Value.Properties[name].Value.Description
-	}
-	filter := func(path, name string) string {
-		return c.document.Paths.Value(path).Get.Parameters.GetByInAndName(openapi3.ParameterInQuery, name).Description
-	}
-	for _, test := range []struct{ name, got, want string }{
-		{"a filter takes one agent", filter("/bookings", "agent_id"), "Id of the agent"},
-		{"free times take any agent", filter("/availability", "agent_id"), "Id of the agent; any (or -1) for any agent who is free"},
-		{"an agent's id", member("Agent", "id"), "Id of the agent"},
-		{"an order's id", member("OrderRow", "id"), "Id of the order"},
-		{"the code of an error", member("ErrorObject", "code"), "Code of the error, for programs"},
-		{"the code of a coupon", member("CreatedCoupon", "code"), "Code of the coupon"},
-		{"the data of an invoice", member("Invoice", "data"), "The invoice as the platform stores it: JSON text; empty without the permission read_customers"},
-		{"the status of a service", member("Service", "status"), "Status of the service: active or disabled"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if test.got != test.want {
-				t.Errorf("%q, want %q", test.got, test.want)
-			}
-		})
-	}
-	for _, schema := range []string{"Error", "BulkSuccess"} {
-		if property := c.document.Components.Schemas[schema].Value.Properties["data"]; strings.Contains(fmt.Sprint(property.Value.Description, property.Extensions), "invoice") {
-			t.Errorf("the data of %s is called an invoice", schema)
-		}
-	}
-}
-
-// TestSchemaNames: no schema is named after a type of the program.
-func TestSchemaNames(t *testing.T) {
-	t.Parallel()
-	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range c.document.Components.Schemas {
-		if regexp.MustCompile(`Int|String|[a-z][A-Z]$|^[a-z]`).MatchString(name) {
-			t.Errorf("%s is a name of the program", name)
-		}
-	}
-}
-
 // TestRequiredFieldsAreDocumented compares the fields reported as missing from an empty POST with those
 // that the document requires.
 func TestRequiredFieldsAreDocumented(t *testing.T) {
@@ -321,24 +216,5 @@ func TestRequiredFieldsAreDocumented(t *testing.T) {
 				t.Errorf("POST %s requires %s, which the document does not require", path, name)
 			}
 		}
-	}
-}
-
-// TestBulkBookingsAreBookings compares the fields of a booking in a bulk request with those of a single
-// booking.
-func TestBulkBookingsAreBookings(t *testing.T) {
-	t.Parallel()
-	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
-	alone := bodyProperties(c.document.Paths.Value("/bookings").Post)
-	among := bodyProperties(c.document.Paths.Value("/bookings/bulk").Post)["bookings"].Value.Items.Value.Properties
-	names := slices.Sorted(maps.Keys(among))
-	want := slices.DeleteFunc(slices.Sorted(maps.Keys(alone)), func(name string) bool {
-		return slices.Contains([]string{"send_confirmation", "dry_run", "hold_id"}, name)
-	})
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("fields (-single +bulk):\n%s", diff)
 	}
 }

@@ -373,30 +373,6 @@ func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 	}
 }
 
-// TestOverloadDoesNotWaitForBodies: an overloaded server responds without
-// waiting for the body.
-func TestOverloadDoesNotWaitForBodies(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServerOver(t, database, 1, 10*time.Millisecond, func(o *handlers.Options) { o.RequestTimeout = time.Hour })
-	s.get("/agents").want(http.StatusOK)
-	unlock := lockAgents(t, database)
-	running := make(chan answer, 1)
-	go func() { running <- s.get("/agents") }()
-	waitForLocks(t, database, 1)
-	conn := dial(t, s.listen())
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nX-API-Key: "+s.key+"\r\nContent-Length: 500\r\n\r\n{")
-	if status, body := hear(t, bufio.NewReader(conn)); status != http.StatusServiceUnavailable {
-		t.Errorf("status %d: %s", status, body)
-	}
-	unlock()
-	<-running
-}
-
 // TestUnneededBodiesAreDrained: a client that sends its whole body before it
 // reads gets the response, and can send its next request on the same
 // connection.

@@ -156,30 +156,6 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 	}
 }
 
-// TestOneBookingScansPaymentsOnce: its payments also give the payment status of its order.
-func TestOneBookingScansPaymentsOnce(t *testing.T) {
-	t.Parallel()
-	var seen []statement
-	s := tappedServer(t, fixtures.Shared(t, fixtures.SiteA()), func(shown statement) error {
-		seen = append(seen, shown)
-		return nil
-	})
-	s.get("/status").want(http.StatusOK)
-	seen = nil
-	if n := len(s.get("/bookings/53").want(http.StatusOK).at("data", "transactions").([]any)); n == 0 {
-		t.Fatal("the booking has no payments")
-	}
-	scans := 0
-	for _, shown := range seen {
-		if readsTable(shown, []string{"wp_latepoint_transactions"}) {
-			scans++
-		}
-	}
-	if scans != 1 {
-		t.Errorf("%d statements read transactions, want 1", scans)
-	}
-}
-
 // TestPagesOfSeveralFiltersReadLittle: a page of a long list with several filters is found in the order of
 // the list, not by sorting all matches.
 func TestPagesOfSeveralFiltersReadLittle(t *testing.T) {

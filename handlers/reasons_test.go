@@ -152,36 +152,6 @@ func TestReasonsNobodyAsksFor(t *testing.T) {
 	}
 }
 
-// TestStatementsForReasons: bookings of a site with Pro Features take one statement more, for extras and settings, and another where
-// the site asks for reasons.
-func TestStatementsForReasons(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	pro := fixtures.SiteA().WithFewBookings().WithProFeatures()
-	queries := func(site fixtures.Site, arrange ...string) (one, list int) {
-		s := newWriter(t, site)
-		s.database.Execute(t, arrange...)
-		s.get("/bookings/7").want(http.StatusOK)
-		one = s.log.last(t).Queries
-		s.get("/bookings?per_page=50").want(http.StatusOK)
-		return one, s.log.last(t).Queries
-	}
-	one, list := queries(fixtures.SiteA().WithFewBookings())
-	for name, c := range map[string]struct {
-		arrange []string
-		more    int
-	}{
-		"off":                          {nil, 1},
-		"asked for":                    {askForReasons, 2},
-		"Pro Features is not active":   {[]string{activate(pluginFile)}, 1},
-		"one of both, and switched on": {[]string{setting("enable_cancellation_reason", "on"), setting("enable_reschedule_reason", "off")}, 2},
-	} {
-		if gotOne, gotList := queries(pro, c.arrange...); gotOne != one+c.more || gotList != list+c.more {
-			t.Errorf("%s: %d and %d statements, without the add-on %d and %d", name, gotOne, gotList, one, list)
-		}
-	}
-}
-
 // TestProFeaturesInThePluginsOwnList: where only the plugin lists the add-on as active, bookings are read as they are written.
 func TestProFeaturesInThePluginsOwnList(t *testing.T) {
 	t.Parallel()

@@ -39,56 +39,12 @@ func newShopBody(method, path, least string) shopBody {
 	return shopBody{method, path, least, documentedFields(method, route)}
 }
 
-var (
-	numbersAndWords = append(slices.Clone(allButAmounts), "amount")
-	allButAmounts   = []string{"count", "number", "id", "id or none", "date", "boolean", "word"}
-	needed          = append(slices.Clone(numbersAndWords), "needed text", "code")
-	allKinds        = append(slices.Clone(needed), "text")
-)
-
-// shopValues are JSON values, with the types of field that reject them and those that reject them as not
-// allowed. For the others they are malformed.
-var shopValues = map[string]struct {
-	raw                 string
-	rejected, forbidden []string
-}{
-	"a word":            {`"abc"`, numbersAndWords, []string{"word"}},
-	"zero":              {`0`, []string{"count", "date", "word"}, []string{"count", "word"}}, // an id of 0 counts as not sent
-	"negative":          {`-5`, numbersAndWords, []string{"count", "number", "id or none", "amount", "word"}},
-	"negative fraction": {`"-0.5"`, numbersAndWords, []string{"amount", "word"}},
-	"beyond the column": {`99999999999`, []string{"count", "number", "id", "id or none", "date", "boolean", "word"}, []string{"count", "number", "id or none", "word"}},
-	"beyond int64":      {`"99999999999999999999999"`, numbersAndWords, []string{"count", "number", "id or none", "amount", "word"}},
-	"beyond decimal":    {`10000000000000000`, numbersAndWords, []string{"count", "number", "id or none", "amount", "word"}},
-	"a fraction":        {`1.5`, []string{"count", "number", "id", "id or none", "date", "boolean", "word"}, []string{"word"}},
-	"five decimals":     {`1.00001`, numbersAndWords, []string{"amount", "word"}},
-	"floats added":      {`0.30000000000000004`, numbersAndWords, []string{"amount", "word"}},
-	"an exponent":       {`1e3`, allButAmounts, []string{"word"}},
-	"Python's 10 ** 16": {`1e+16`, numbersAndWords, []string{"amount", "word"}},
-	"a huge exponent":   {`1e999999999`, numbersAndWords, []string{"word"}},
-	"an exponent text":  {`"1e3"`, allButAmounts, []string{"word"}},
-	"hexadecimal":       {`"0x10"`, numbersAndWords, []string{"word"}},
-	"a comma":           {`"12,50"`, numbersAndWords, []string{"word"}},
-	"thousands":         {`"1,045.50"`, numbersAndWords, []string{"word"}},
-	"a currency":        {`"5 €"`, numbersAndWords, []string{"word"}},
-	"no whole":          {`".5"`, numbersAndWords, []string{"word"}},
-	"no number":         {`"NaN"`, numbersAndWords, []string{"word"}},
-	"infinity":          {`"Infinity"`, numbersAndWords, []string{"word"}},
-	"true":              {`true`, slices.DeleteFunc(slices.Clone(allKinds), func(kind string) bool { return kind == "boolean" }), []string{"word"}},
-	"a list":            {`[1]`, allKinds, nil},
-	"an empty list":     {`[]`, allKinds, nil},
-	"an object":         {`{"a":1}`, allKinds, nil},
-	"NUL":               {`"1\u0000"`, numbersAndWords, []string{"word"}},
-	"nothing but NUL":   {`"\u0000"`, needed, []string{"word", "needed text"}},
-	"nothing but tags":  {`"<b></b>"`, needed, []string{"word", "needed text"}},
-	"long":              {`"` + strings.Repeat("9", 70_000) + `"`, allKinds, []string{"text", "needed text", "code"}},
-	"long of two bytes": {`"` + strings.Repeat("ü", 40_000) + `"`, allKinds, []string{"text", "needed text", "code"}},
-	"30 February":       {`"2027-02-30"`, numbersAndWords, []string{"word"}},
-	"another format":    {`"05.02.2027"`, numbersAndWords, []string{"word"}},
-	"date and time":     {`"2027-02-05 10:00"`, numbersAndWords, []string{"word"}},
-	"HTML":              {`"<script>alert(1)</script>"`, needed, []string{"word", "needed text"}},
-	"SQL":               {`"1' OR '1'='1"`, numbersAndWords, []string{"word"}},
-	"emoji":             {`"😀"`, numbersAndWords, []string{"word"}},
+// forbiddenValues are values that are not allowed, by the type of the field.
+var forbiddenValues = map[string]string{
+	"count": "-5", "number": "-5", "id or none": "-5", "amount": "-5", "word": "-5", "text": tooLong, "needed text": tooLong, "code": tooLong,
 }
+
+var tooLong = `"` + strings.Repeat("ü", 40_000) + `"`
 
 // paymentWords are the names that responses use for fields of a payment.
 var paymentWords = map[string]string{
@@ -127,51 +83,17 @@ func newShop(t testing.TB) (*server, *fixtures.Snapshot) {
 
 const aCoupon = "INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')"
 
-// fieldsInTurn returns the names of all fields; in a quick run, one field of each type, which n selects in
-// turn.
-func (b shopBody) fieldsInTurn(n int) []string {
-	names := slices.Sorted(maps.Keys(b.fields))
-	if fixtures.Thorough() {
-		return names
-	}
-	alike := map[string][]string{}
-	for _, field := range names {
-		alike[b.fields[field]] = append(alike[b.fields[field]], field)
-	}
-	var turn []string
-	for _, fields := range alike {
-		turn = append(turn, fields[n%len(fields)])
-	}
-	return turn
-}
-
-// TestInvalidShopFieldsAreNamed sends every invalid value in every field: the response names only that
-// field, in the endpoint's own shape, and nothing is written.
+// TestInvalidShopFieldsAreNamed sends an invalid value in each field: the response names only that field, in the
+// endpoint's own shape, and nothing is written.
 func TestInvalidShopFieldsAreNamed(t *testing.T) {
-	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s, before := newShop(t)
 	for name, body := range shopBodies() {
-		t.Run(name, func(t *testing.T) {
-			s.t = t
-			for i, title := range slices.Sorted(maps.Keys(shopValues)) {
-				bad := shopValues[title]
-				for _, field := range body.fieldsInTurn(i) {
-					kind := body.fields[field]
-					where := field + " " + title
-					if !slices.Contains(bad.rejected, kind) {
-						continue
-					}
-					want := badRequest(field)
-					if slices.Contains(bad.forbidden, kind) {
-						want = unprocessable(field)
-					}
-					body.wantRejection(t, where, s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, bad.raw))), want)
-				}
-			}
-			wantNoWrites(t, name, before)
-		})
+		for field := range body.fields {
+			body.wantRejection(t, name+" "+field, s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:[1]", field))), badRequest(field))
+		}
 	}
+	wantNoWrites(t, "invalid fields", before)
 }
 
 // TestAllInvalidShopFieldsAreNamedTogether sends several invalid fields at the
@@ -186,12 +108,9 @@ func TestAllInvalidShopFieldsAreNamedTogether(t *testing.T) {
 		var refusable []string
 		for _, field := range names {
 			lists[field] = []int{1}
-			for _, title := range []string{"negative", "long"} {
-				if bad := shopValues[title]; slices.Contains(bad.forbidden, body.fields[field]) {
-					forbiddens[field] = json.RawMessage(bad.raw)
-					refusable = append(refusable, field)
-					break
-				}
+			if value := forbiddenValues[body.fields[field]]; value != "" {
+				forbiddens[field] = json.RawMessage(value)
+				refusable = append(refusable, field)
 			}
 		}
 		send := func(fields map[string]any) answer {
@@ -420,22 +339,12 @@ func TestPaymentAmounts(t *testing.T) {
 	for sent, c := range map[string]struct{ stored, shown string }{
 		`0.1`:                     {"0.1000", "0.1"},
 		`"0.1"`:                   {"0.1000", "0.1"},
-		`50.00`:                   {"50.0000", "50"},
-		`"75.00"`:                 {"75.0000", "75"},
 		`" 12.50 "`:               {"12.5000", "12.5"},
 		`0`:                       {"0.0000", "0"},
-		`"-0"`:                    {"0.0000", "0"},
-		`1.10000000`:              {"1.1000", "1.1"},
 		`0.0001`:                  {"0.0001", "0.0001"},
-		`123456789012345.1234`:    {"123456789012345.1234", "123456789012345.1234"},
-		`999999999999999`:         {"999999999999999.0000", "999999999999999"},
 		`"9999999999999999.9999"`: {"9999999999999999.9999", "9999999999999999.9999"},
 		`9007199254740993`:        {"9007199254740993.0000", "9007199254740993"},
 		`1e3`:                     {"1000.0000", "1000"},
-		`"1e3"`:                   {"1000.0000", "1000"},
-		`1E-2`:                    {"0.0100", "0.01"},
-		`1.2345e+2`:               {"123.4500", "123.45"},
-		`9007199254740993e-4`:     {"900719925474.0993", "900719925474.0993"},
 		`1e+15`:                   {"1000000000000000.0000", "1000000000000000"},
 	} {
 		t.Run(sent, func(t *testing.T) {
@@ -454,17 +363,6 @@ func TestPaymentAmounts(t *testing.T) {
 				before.Restore(t)
 			}
 		})
-	}
-	for _, sent := range []string{
-		`-5`, `"-0.01"`, `-1e-2`, `1e+16`, `1E-5`, `1e325`, `1e999999999`, `1e-999999999`, `"1e"`, `"1e1e1"`, `"12,50"`, `"1,000.00"`, `"1.2.3"`, `"5-"`, `"+5"`, `"5."`, `".5"`, `"0x1F"`, `"NaN"`, `"٣"`, `1.23456`, `"0.00001"`,
-		`0.30000000000000004`, `10000000000000000`, `true`, `[5]`, `{"value":5}`, `"five"`, `"5 €"`, `"5\u0000"`,
-	} {
-		for method, path := range map[string]string{http.MethodPost: "/payments", http.MethodPut: "/payments/3"} {
-			a := s.write(method, path, `{"order_id":1403,"amount":`+sent+`}`)
-			if a.status != http.StatusBadRequest || string(a.body) != `{"success":false,"error":"Invalid amount provided"}` {
-				t.Errorf("%s %s: %d %s", method, sent, a.status, a.body)
-			}
-		}
 	}
 	for _, sent := range []string{`null`, `""`, `"  "`} {
 		if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":`+sent+`}`); string(a.body) != `{"success":false,"error":"Missing required fields: amount"}` {
