@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/fixtures"
@@ -101,12 +102,13 @@ func TestMetricsOfRequests(t *testing.T) {
 		s.do(http.MethodGet, fmt.Sprintf("/v1/wp-login-%d.php?token=%d", i, i), nil).want(http.StatusNotFound)
 		s.do(fmt.Sprintf("X%d", i), "/v1/agents", nil).want(http.StatusNotFound)
 	}
-	metrics.Observe(s.platform)
 	metrics.ConnectionDropped()
 	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 3), Bookings: 40}, 2, now)
 	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 1), Bookings: 41}, 0, now)
 
-	got := scrape(t, metrics)
+	admin := newAdmin()
+	admin.Started(s.platform)
+	got := scrapeFrom(t, admin, metrics)
 	wantSamples(t, got, "bookside_requests_total", map[string]float64{
 		"key_id=1 method=GET route=/agents status=200":      1,
 		"key_id=1 method=GET route=/agents status=429":      1,
@@ -146,25 +148,6 @@ func TestMetricsOfRequests(t *testing.T) {
 	}
 }
 
-// TestMetricsWithoutDatabase: the other metrics exist before the database is open and while it fails.
-func TestMetricsWithoutDatabase(t *testing.T) {
-	t.Parallel()
-	metrics := monitor.NewMetrics(monitor.Build{})
-	if got := scrape(t, metrics); got["bookside_db_up"] != nil || got["go_goroutines"] == nil {
-		t.Errorf("%d families before the start", len(got))
-	}
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
-	metrics.Observe(s.platform)
-	broken, _ := wpdbtest.Mock(t) // every statement fails
-	metrics.Observe(session.NewPlatform(broken, fixedClock))
-	got := scrape(t, metrics)
-	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 0})
-	if got["bookside_site_jobs_scheduled"] != nil || got["bookside_db_connections"] == nil {
-		t.Errorf("got %v", got)
-	}
-}
-
 // TestMetricsOfReadiness: an inactive site is distinguished from a database that is down.
 func TestMetricsOfReadiness(t *testing.T) {
 	t.Parallel()
@@ -190,33 +173,31 @@ func TestMetricsOfReadiness(t *testing.T) {
 		metrics, admin := monitor.NewMetrics(monitor.Build{}), newAdmin()
 		if c.platform != nil {
 			admin.Started(c.platform)
-			metrics.Observe(c.platform)
 		}
 		got := scrapeFrom(t, admin, metrics)
 		wantSamples(t, got, "bookside_ready", map[string]float64{"": c.ready})
 		wantSamples(t, got, "bookside_site_up", c.site)
 		wantSamples(t, got, "bookside_db_up", c.db)
+		if got["go_goroutines"] == nil || (got["bookside_db_connections"] == nil) != (c.platform == nil) {
+			t.Errorf("got %v", got)
+		}
 	}
 }
 
-// TestMetricsOfJobs counts the jobs of the site.
-func TestMetricsOfJobs(t *testing.T) {
+// TestMetricsOfTheReport: the level of each entry of the report is a metric.
+func TestMetricsOfTheReport(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
-	metrics := monitor.NewMetrics(monitor.Build{})
 	s := newServer(t, database)
-	metrics.Observe(s.platform)
-	database.Execute(t,
-		"DELETE FROM wp_latepoint_process_jobs",
-		`INSERT INTO wp_latepoint_process_jobs (process_id, object_id, to_run_after_utc, status) VALUES
-			(1, 1, '2026-11-20 00:00:00', 'scheduled'), (1, 2, '2026-11-30 00:00:00', 'scheduled'), (1, 3, '2026-11-20 00:00:00', 'completed')`)
-	wantSamples(t, scrape(t, metrics), "bookside_changes_oldest_waiting_seconds", map[string]float64{"": 0})
 	changeSince(t, database, now.Add(-90*time.Second))
-	changeSince(t, database, now)
-	got := scrape(t, metrics)
-	wantSamples(t, got, "bookside_changes_oldest_waiting_seconds", map[string]float64{"": 90})
-	wantSamples(t, got, "bookside_site_jobs_scheduled", map[string]float64{"": 2})
-	wantSamples(t, got, "bookside_site_jobs_overdue", map[string]float64{"": 1})
+	admin := newAdmin()
+	admin.Started(s.platform)
+	got := samples(scrapeFrom(t, admin, monitor.NewMetrics(monitor.Build{}))["bookside_report_level"])
+	for code, want := range map[diagnose.Code]float64{diagnose.ChangesLate: 2, diagnose.JobsUnscheduled: 1, diagnose.WebhooksGood: 0, diagnose.Plugin: 0} {
+		if level, ok := got["code="+string(code)]; !ok || level != want {
+			t.Errorf("%s: %v of %v", code, level, got)
+		}
+	}
 }
 
 // changeSince enters a change that has been waiting for its number since a time.

@@ -3,7 +3,6 @@ package monitor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"sync"
@@ -16,10 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/bookside/bookside/adapter/diagnose"
-	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
@@ -41,7 +37,6 @@ type Metrics struct {
 	Exports   prometheus.Gauge
 	overlaps  overlapMetrics
 	keys      keyLabels
-	platform  atomic.Pointer[session.Platform]
 	Shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
 	webhooks  atomic.Pointer[webhooks.Worker]         // nil if this server sends none
 	admin     atomic.Pointer[Admin]
@@ -115,9 +110,6 @@ func (m *Metrics) gaugeOf(name, help string, labels prometheus.Labels) prometheu
 	return promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help, ConstLabels: labels})
 }
 
-// Observe adds the metrics of a platform's database.
-func (m *Metrics) Observe(platform *session.Platform) { m.platform.Store(platform) }
-
 // ObserveWebhooks adds the metrics of a worker.
 func (m *Metrics) ObserveWebhooks(worker *webhooks.Worker) { m.webhooks.Store(worker) }
 
@@ -185,21 +177,17 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	fallbacks     = newDesc("rate_limit_fallbacks_total", "Requests that this server counted alone because Redis failed.")
-	poolLimit     = newDesc("db_connections_limit", "Limit of open connections, db.max_open.")
-	poolOpen      = newDesc("db_connections", "Open connections, by state.", "state")
-	poolWaits     = newDesc("db_connection_waits_total", "Times that a request waited for a connection.")
-	txConflicts   = newDesc("db_transaction_conflicts_total", "Transactions rolled back because of a deadlock, a lock timeout or a conflict with another node of a cluster; most were retried.")
-	lastChange    = newDesc("changes_last_number", "Number of the last change in the journal that this server knows of.")
-	changeSweep   = newDesc("changes_sweep_seconds", "How long the last comparison of all records, which finds changes by others, took at the pace that changes.sweep allows; 0 on servers that do not compare.")
-	changeWait    = newDesc("changes_oldest_waiting_seconds", "How long the oldest change has been waiting for its number, by which /changes and webhooks get it; 0 if none waits.")
-	reportLevel   = newDesc("report_level", "Entries of the report that bookside check prints, by code: 0 for good, 1 for what somebody should look at, 2 for broken.", "code")
-	ready         = newDesc("ready", "1 if /readyz says so, else 0.")
-	databaseUp    = newDesc("db_up", "1 if the database answered this scrape, else 0.")
-	siteUp        = newDesc("site_up", "1 if the site in the database can be served, else 0; absent while the database does not tell.", "reason")
-	jobsScheduled = newDesc("site_jobs_scheduled", "Scheduled jobs of the site, among its newest 10,000.")
-	jobsOverdue   = newDesc("site_jobs_overdue", "Scheduled jobs that are overdue, among the newest 10,000.")
-	holdsNow      = newDesc("holds", "Slots kept for customers who have yet to book.")
+	fallbacks   = newDesc("rate_limit_fallbacks_total", "Requests that this server counted alone because Redis failed.")
+	poolLimit   = newDesc("db_connections_limit", "Limit of open connections, db.max_open.")
+	poolOpen    = newDesc("db_connections", "Open connections, by state.", "state")
+	poolWaits   = newDesc("db_connection_waits_total", "Times that a request waited for a connection.")
+	txConflicts = newDesc("db_transaction_conflicts_total", "Transactions rolled back because of a deadlock, a lock timeout or a conflict with another node of a cluster; most were retried.")
+	lastChange  = newDesc("changes_last_number", "Number of the last change in the journal that this server knows of.")
+	changeSweep = newDesc("changes_sweep_seconds", "How long the last comparison of all records, which finds changes by others, took at the pace that changes.sweep allows; 0 on servers that do not compare.")
+	reportLevel = newDesc("report_level", "Entries of the report that bookside check prints, by code: 0 for good, 1 for what somebody should look at, 2 for broken.", "code")
+	ready       = newDesc("ready", "1 if /readyz says so, else 0.")
+	databaseUp  = newDesc("db_up", "1 if the database answered this scrape, else 0.")
+	siteUp      = newDesc("site_up", "1 if the site in the database can be served, else 0; absent while the database does not tell.", "reason")
 
 	webhooksNow      = newDesc("webhooks", "Webhooks, by state; failing ones are enabled too.", "state")
 	webhooksBehind   = newDesc("webhook_entries_behind", "Entries of the journal that the slowest webhook has not read yet.")
@@ -209,7 +197,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (f platformMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, changeWait, reportLevel, ready, databaseUp, siteUp, jobsScheduled, jobsOverdue, holdsNow,
+	for _, d := range []*prometheus.Desc{fallbacks, poolLimit, poolOpen, poolWaits, txConflicts, lastChange, changeSweep, reportLevel, ready, databaseUp, siteUp,
 		webhooksNow, webhooksBehind, webhookTries, webhooksDisabled} {
 		to <- d
 	}
@@ -226,21 +214,23 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	if admin := f.admin.Load(); admin != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
-		defer cancel()
-		found := admin.readiness(ctx)
-		gauge(ready, oneIf(found.Status == StatusReady))
-		if found.siteKnown {
-			gauge(siteUp, oneIf(found.down == ""), string(cmp.Or(found.down, "none")))
-			for code, level := range levels(admin.report(ctx, reportLife)) {
-				gauge(reportLevel, float64(level), string(code))
-			}
+	admin := f.admin.Load()
+	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
+	defer cancel()
+	found := admin.readiness(ctx)
+	gauge(ready, oneIf(found.Status == StatusReady))
+	if found.siteKnown {
+		gauge(siteUp, oneIf(found.down == ""), string(cmp.Or(found.down, "none")))
+		for code, level := range levels(admin.report(ctx, reportLife)) {
+			gauge(reportLevel, float64(level), string(code))
 		}
 	}
-	platform := f.platform.Load()
+	platform := admin.platform.Load()
 	if platform == nil {
 		return
+	}
+	if found.Status != StatusStopping {
+		gauge(databaseUp, oneIf(found.siteKnown))
 	}
 	pool := platform.PoolStats()
 	gauge(poolLimit, float64(pool.MaxOpenConnections))
@@ -252,19 +242,6 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 	changes := platform.Journal.Stats()
 	gauge(lastChange, float64(changes.Last))
 	gauge(changeSweep, changes.Sweep.Seconds())
-
-	ctx, cancel := context.WithTimeout(context.Background(), readinessTimeout)
-	defer cancel()
-	stats, err := upkeep.QueueStatsNow(ctx, platform)
-	var known *domain.Error
-	gauge(databaseUp, oneIf(err == nil || errors.As(err, &known)))
-	if err != nil {
-		return // failed requests are logged with the reason
-	}
-	gauge(jobsScheduled, float64(stats.JobsScheduled))
-	gauge(jobsOverdue, float64(stats.JobsOverdue))
-	gauge(holdsNow, float64(stats.Holds))
-	gauge(changeWait, stats.ChangesWaiting.Seconds())
 }
 
 // reportLife is how old the parts of the report may be for metrics that are not about work: they take many statements.

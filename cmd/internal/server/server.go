@@ -111,7 +111,6 @@ func (s *Server) serveSite(ctx context.Context, api *apiServer) (again *reopenin
 			err = errors.Join(err, closed)
 		}
 	}()
-	s.metrics.Observe(platform)
 	s.metrics.OverlapInterval(s.Config.Conflicts.Interval)
 	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
 		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
