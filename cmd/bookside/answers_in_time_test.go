@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -42,28 +40,11 @@ const (
 var faults = map[string]func(*fixtures.FaultProxy){
 	"no answer":         func(p *fixtures.FaultProxy) { p.Set(fixtures.Weather{Silent: true}) },
 	"one byte a second": func(p *fixtures.FaultProxy) { p.Set(fixtures.Weather{Rate: 1}) },
-	"latency":           func(p *fixtures.FaultProxy) { p.Set(fixtures.Weather{Delay: time.Second, Jitter: 2 * time.Second}) },
-	"reset": func(p *fixtures.FaultProxy) {
-		p.Set(fixtures.Weather{Silent: true})
-		time.AfterFunc(time.Second, p.ResetAll)
-	},
-	"half-open": func(p *fixtures.FaultProxy) {
-		p.ForgetAll()
-		p.Set(fixtures.Weather{Silent: true}) // for new connections
-		time.AfterFunc(time.Second, func() {
-			p.ForgetAll()
-			p.Set(fixtures.Weather{})
-		})
-	},
-	"refused": refuse,
-	longFault: refuse,
+	"refused":           refuse,
 }
 
 // When requests are sent.
 const beforeFault, duringFault, whileEnding = "before the fault", "during the fault", "while the program ends"
-
-// longFault lasts longer than anything remembers a fault.
-const longFault = "back after a minute"
 
 func refuse(p *fixtures.FaultProxy) {
 	p.Set(fixtures.Weather{Refuses: true})
@@ -78,7 +59,7 @@ var dependencies = map[string]struct {
 	patience time.Duration     // additional time for each response and the recovery
 	direct   bool              // requests that WordPress does not forward are pointless
 	// again reports whether background work happens again; nil if there is none.
-	again func(s *faultySite, fault string) bool
+	again func(*faultySite) bool
 }{
 	"database": {
 		before: func(s *faultySite) {
@@ -93,7 +74,7 @@ var dependencies = map[string]struct {
 			address, proxy := fixtures.NewProxyTo(s.t, "unix", strings.TrimPrefix(fixtures.NewRedis(s.t).URL(), "unix://"))
 			s.proxy, s.env = proxy, append(s.env, "BOOKSIDE_RATE_LIMIT__REDIS=redis://"+address+"?read_timeout=1s")
 		},
-		again: func(s *faultySite, _ string) bool {
+		again: func(s *faultySite) bool {
 			s.get(s.t.Context(), s.api+"/services/1")
 			log := s.program.stderr.String()
 			return strings.Count(log, "Redis counts requests again") == strings.Count(log, "Redis does not count requests")
@@ -122,7 +103,7 @@ var dependencies = map[string]struct {
 		after: func(s *faultySite) {
 			newWebhook(s.t, s.program.url, s.key, `{"url":"`+s.receiver+`","events":["booking.created"]}`)
 		},
-		again: func(s *faultySite, _ string) bool { return s.distinct() > 0 },
+		again: func(s *faultySite) bool { return s.distinct() > 0 },
 	},
 	"PHP": {
 		after: func(s *faultySite) {
@@ -546,9 +527,6 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 	faults[fault](s.proxy)
 	readOn()
 	sendAll(duringFault)
-	if fault == longFault {
-		outlast(t, s.clock)
-	}
 	s.proxy.Set(fixtures.Weather{})
 
 	// Everything is served again, and repeated requests took effect once.
@@ -572,7 +550,7 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 	if r := s.send(t.Context(), http.MethodPost, s.api+"/bookings", s.booking(4), "Idempotency-Key", "another"); r.status != http.StatusCreated {
 		t.Errorf("another booking: %d %v: %.300s", r.status, r.err, r.body)
 	}
-	for d.again != nil && !d.again(s, fault) {
+	for d.again != nil && !d.again(s) {
 		if time.Since(ended) > recovery+beyondLimit {
 			t.Fatalf("%v after the fault, nothing happens again: %s", time.Since(ended), s.program.stderr)
 		}
@@ -622,18 +600,6 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 	if n := s.distinct(); n != faultyBookings {
 		t.Errorf("%d different webhooks have arrived, want %d: %v", n, faultyBookings, s.arrived())
 	}
-}
-
-// outlast waits until nothing remembers the fault. Most of a minute is skipped, unless BOOKSIDE_TEST_OUTAGE
-// says how long to wait.
-func outlast(t *testing.T, clock *movedClock) {
-	t.Helper()
-	outage, err := time.ParseDuration(cmp.Or(os.Getenv("BOOKSIDE_TEST_OUTAGE"), "2s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(outage)
-	clock.ahead.Add(int64(max(0, 70*time.Second-outage)))
 }
 
 // TestCommandsEndInTime: a command beside a hanging database waits for one statement, not for every one,

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -375,10 +374,6 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "answer":
 		_, _ = io.WriteString(w, "whole")
 		return
-	case "a long answer":
-		w.Header().Set("X-Accel-Buffering", "no") // makes nginx read no faster than the client
-		_, _ = io.WriteString(w, longAnswer)
-		return
 	case "hold":
 		s.held.Add(1)
 		defer s.held.Add(-1)
@@ -390,12 +385,6 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case "hang":
 		<-r.Context().Done()
-	case "trickle":
-		for r.Context().Err() == nil {
-			_, _ = io.WriteString(w, "x")
-			flush()
-			time.Sleep(100 * time.Millisecond)
-		}
 	case "break off with a length":
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, "half")
@@ -415,9 +404,6 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 }
-
-// longAnswer does not fit into the buffers between PHP and a client.
-var longAnswer = strings.Repeat("long", 8<<20)
 
 // TestCompanionOutlivesTheServer: whatever the API's server does, the site keeps responding, and clients of
 // the API get an error.
@@ -511,35 +497,6 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 			}
 		}
 	})
-	t.Run("clients that read slowly", func(t *testing.T) {
-		s.mode.Store("a long answer")
-		var slow []io.Reader
-		for range workers / 2 {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, site.URL+bookings, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Header.Set("X-Api-Key", "key")
-			request.Close = true
-			response, err := http.DefaultTransport.RoundTrip(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = response.Body.Close() }()
-			slow = append(slow, response.Body)
-		}
-		s.mode.Store("answer")
-		if a := send(http.MethodGet); a.status != http.StatusOK || a.body != "whole" {
-			t.Errorf("%+v", a)
-		}
-		for _, body := range slow {
-			if got, err := io.ReadAll(body); err != nil || string(got) != longAnswer {
-				t.Errorf("%d bytes, %v", len(got), err)
-			}
-		}
-	})
 	t.Run("workers that die", func(t *testing.T) {
 		answers := holds()
 		site.KillWorkers(t)
@@ -567,103 +524,65 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 		}
 	})
 	t.Run("time-outs", func(t *testing.T) {
-		// A response whose body comes too slowly ends long before the time limit.
-		for _, mode := range []string{"trickle", "hang"} {
-			limit := 5 * time.Second
-			if mode == "hang" {
-				limit = 2 * time.Second
-				s.timeout.Store(1)
-				s.mode.Store("answer")
-				eventually("it answers again", func() bool { return send(http.MethodGet).status == http.StatusOK })
+		s.timeout.Store(1)
+		s.mode.Store("answer")
+		eventually("it answers again", func() bool { return send(http.MethodGet).status == http.StatusOK })
+		s.mode.Store("hang")
+		sent := time.Now()
+		if a := send(http.MethodPost); a.status != http.StatusGatewayTimeout || !strings.Contains(a.body, `"bookside_no_answer"`) {
+			t.Errorf("%+v", a)
+		}
+		reached := s.reached.Load()
+		// On a busy machine the pause may be over before the next request: that one times out too, and
+		// a new pause begins.
+		paused := func(method string) (a heldAnswer, is bool) {
+			before := time.Now()
+			if a = send(method); a.status == http.StatusGatewayTimeout {
+				sent, reached = before, s.reached.Load()
+				return a, false
 			}
-			s.mode.Store(mode)
-			sent := time.Now()
-			if a := send(http.MethodPost); a.status != http.StatusGatewayTimeout || !strings.Contains(a.body, `"bookside_no_answer"`) {
-				t.Errorf("%s: %+v", mode, a)
+			return a, true
+		}
+		eventually("others are told", func() bool {
+			a, is := paused(http.MethodGet)
+			if !is {
+				return false
 			}
-			reached := s.reached.Load()
-			// On a busy machine the pause may be over before the next request: that one times out too, and
-			// a new pause begins.
-			paused := func(method string) (a heldAnswer, is bool) {
-				before := time.Now()
-				if a = send(method); a.status == http.StatusGatewayTimeout {
-					sent, reached = before, s.reached.Load()
-					return a, false
-				}
-				return a, true
+			wantBusy(a, hung)
+			if a, is = paused(http.MethodPut); is && !strings.Contains(a.body, `"data":{"status":503,"written":false}`) {
+				t.Errorf("a write: %+v", a)
 			}
-			eventually("others are told", func() bool {
-				a, is := paused(http.MethodGet)
-				if !is {
+			return is
+		})
+		s.mode.Store("hold")
+		probe := make(chan heldAnswer)
+		eventually("one request is forwarded", func() bool {
+			go func() { probe <- send(http.MethodGet) }()
+			for {
+				select {
+				case a := <-probe:
+					wantBusy(a, hung)
 					return false
-				}
-				wantBusy(a, hung)
-				if a, is = paused(http.MethodPut); is && !strings.Contains(a.body, `"data":{"status":503,"written":false}`) {
-					t.Errorf("a write: %+v", a)
-				}
-				return is
-			})
-			s.mode.Store("hold")
-			probe := make(chan heldAnswer)
-			eventually("one request is forwarded", func() bool {
-				go func() { probe <- send(http.MethodGet) }()
-				for {
-					select {
-					case a := <-probe:
-						wantBusy(a, hung)
-						return false
-					case <-time.After(10 * time.Millisecond):
-						if s.held.Load() > 0 {
-							return true
-						}
+				case <-time.After(10 * time.Millisecond):
+					if s.held.Load() > 0 {
+						return true
 					}
 				}
-			})
-			// PHP stores the start of the pause in whole seconds.
-			if took := time.UnixMilli(s.arrived.Load()).Sub(sent); took < limit+4*time.Second {
-				t.Errorf("%s: the next attempt was %s after the one that timed out", mode, took)
 			}
-			others := sendAll(workers, http.MethodGet)
-			for range workers {
-				wantBusy(next(others), hung)
-			}
-			if n := s.reached.Load() - reached; n != 1 {
-				t.Errorf("%s: %d requests were forwarded in place of one", mode, n)
-			}
-			s.mode.Store("answer")
-			if mode == "trickle" {
-				s.release <- struct{}{}
-			}
-			<-probe
-		}
-	})
-	t.Run("a stopped program", func(t *testing.T) {
-		process := startProcess(t, settingsFor(db, "BOOKSIDE_SERVER__REQUEST_TIMEOUT=3s"))
-		forwardTo(process.url)
-		if a := send(http.MethodGet); a.status != http.StatusUnauthorized {
-			t.Fatalf("%+v", a)
-		}
-		if err := process.Process.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		eventually("it stops", func() bool {
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process.Process.Pid))
-			return err == nil && strings.Contains(string(stat), ") T ")
 		})
-		answers := sendAll(3*workers, http.MethodGet)
-		logsIn()
-		statuses := map[int]int{}
-		for range 3 * workers {
-			statuses[next(answers).status]++
+		// PHP stores the start of the pause in whole seconds.
+		if took := time.UnixMilli(s.arrived.Load()).Sub(sent); took < 6*time.Second {
+			t.Errorf("the next attempt was %s after the one that timed out", took)
 		}
-		// On a busy machine some requests arrive only after others have timed out.
-		if statuses[http.StatusGatewayTimeout] == 0 || statuses[http.StatusGatewayTimeout]+statuses[http.StatusServiceUnavailable] != 3*workers {
-			t.Errorf("statuses %v", statuses)
+		others := sendAll(workers, http.MethodGet)
+		for range workers {
+			wantBusy(next(others), hung)
 		}
-		if err := process.Process.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
+		if n := s.reached.Load() - reached; n != 1 {
+			t.Errorf("%d requests were forwarded in place of one", n)
 		}
-		eventually("it answers again", func() bool { return send(http.MethodGet).status == http.StatusUnauthorized })
+		s.mode.Store("answer")
+		<-probe
 	})
 	if faults := w.Faults(t); faults != "" {
 		t.Error(faults)

@@ -168,17 +168,6 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-func TestServeWithoutAdminAddress(t *testing.T) {
-	t.Parallel()
-	s := serve(t, settingsFor(small(t), "BOOKSIDE_ADMIN__LISTEN="))
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
-	if strings.Contains(s.stderr.String(), "probes") {
-		t.Errorf("log: %s", s.stderr)
-	}
-}
-
 // TestWaitingForDatabase: while the database is down the process is live but not ready, answers
 // requests, and can be stopped.
 func TestWaitingForDatabase(t *testing.T) {
@@ -201,30 +190,6 @@ func TestWaitingForDatabase(t *testing.T) {
 	}
 	if strings.Contains(s.stderr.String(), "s3cret") {
 		t.Errorf("the password is in the log: %s", s.stderr)
-	}
-}
-
-// TestStoppedBeforeServing: stopping the program while it checks the site is not a
-// failure.
-func TestStoppedBeforeServing(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	db := small(t)
-	other, err := db.SQL.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if _, err := other.ExecContext(t.Context(), "LOCK TABLES wp_options WRITE"); err != nil {
-		t.Fatal(err)
-	}
-	s, _ := launch(t, settingsFor(db))
-	s.eventually("the program at the lock", func() bool {
-		waiting, err := db.Threads(t.Context(), "db = DATABASE() AND state LIKE 'Waiting for table%'")
-		return err == nil && len(waiting) > 0
-	})
-	if err := s.stop(); err != nil {
-		t.Errorf("ended with %v", err)
 	}
 }
 
@@ -286,16 +251,6 @@ func lastWins(env []string) []string {
 		rest = append(rest, entry)
 	}
 	return rest
-}
-
-func TestSiteOfNetwork(t *testing.T) {
-	t.Parallel()
-	db := fixtures.New(t, fixtures.Prefixed())
-	env := lastWins(settingsFor(db, "BOOKSIDE_DB__PREFIX=wpx_", "BOOKSIDE_WORDPRESS__SITE_ID=7"))
-	s := serve(t, env)
-	if status, body := get(t, s.url+"/v1/status", newKey(t, env)); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
 }
 
 // withUser returns the DSN with another user, whose password is s3cret.
@@ -464,21 +419,6 @@ func waitsForLock(t *testing.T, db *fixtures.Database) bool {
 		t.Fatal(err)
 	}
 	return len(waiting) > 0
-}
-
-func TestLogLevel(t *testing.T) {
-	t.Parallel()
-	env := settingsFor(small(t), "BOOKSIDE_LOG__LEVEL=error")
-	s := serve(t, env)
-	if status, _ := get(t, s.url+"/v1/status", newKey(t, env)); status != http.StatusOK {
-		t.Errorf("status %d", status)
-	}
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
-	if log := s.stderr.String(); log != "" {
-		t.Errorf("log: %s", log)
-	}
 }
 
 // TestHandlerOptions: the settings reach the handlers.

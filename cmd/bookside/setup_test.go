@@ -587,29 +587,6 @@ func TestSetupIsInterrupted(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupWithAFullDisk: even if the record can no longer be written, everything is undone.
-func TestSetupWithAFullDisk(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
-	work, name := m.host.Run, filepath.Join(m.root, "var/lib/bookside/setup.json")
-	m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
-		if args[0] == "systemctl" && args[1] == "enable" && m.fails == "" {
-			m.fails = "systemctl enable"
-			if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "full"), 0o755)); err != nil {
-				t.Error(err)
-			}
-		}
-		return work(ctx, stdin, args...)
-	}
-	m.setup("", "--yes").want(t, exit.Failure, "it fails on purpose", "setup.json")
-	if err := os.RemoveAll(filepath.Join(m.root, "var/lib/bookside")); err != nil {
-		t.Fatal(err)
-	}
-	m.wantUntouched()
-}
-
 // TestSetupWithoutSystemd: setup says how to start the service, and continues once it runs.
 func TestSetupWithoutSystemd(t *testing.T) {
 	t.Parallel()
@@ -665,25 +642,6 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	wantTexts(t, undone.stdout, "! /etc/bookside/config.yaml was changed since and stays as it is")
 	if files := filesBelow(t, m.root); !strings.HasSuffix(files[name], "# mine\n") || strings.Contains(undone.stdout, "is as it was.") {
 		t.Errorf("%s\n%s", undone.stdout, files[name])
-	}
-}
-
-// TestSetupNamesWhatStays: before anything is undone, setup lists what stays, and its statement drops our
-// tables.
-func TestSetupNamesWhatStays(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	m := newMachine(t, fixtures.New(t, fixtures.Small(now))).boot()
-	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
-	writeBelow(t, m.root, map[string]string{"usr/bin/bookside": "", "var/www/html/wp-content/plugins/bookside/bookside.php": "<?php\n"})
-	stays := m.setup("", "--undo", "--dry-run").want(t, exit.OK).stdout
-	wantTexts(t, stays, "  - the companion, among the plugins of WordPress\n", "  - the package bookside, with its user\n", "Nothing was done.")
-	_, drop, _ := strings.Cut(stays, "the tables of Bookside with all keys, which this drops: ")
-	drop, _, _ = strings.Cut(drop, "\n")
-	m.setup("", "--undo", "--yes").want(t, exit.OK)
-	execute(t, m.db.SQL, drop)
-	if left := queryText(t, m.db, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE '%bookside%'"); left != "0" {
-		t.Errorf("%s tables are left after %s", left, drop)
 	}
 }
 
@@ -784,17 +742,6 @@ func TestSetupKeepsConstantAddresses(t *testing.T) {
 	if text := filesBelow(t, m.root)["etc/bookside/config.yaml"]; strings.Contains(text, "\n  content:") {
 		t.Errorf("a wp-content that does not exist is named: %s", text)
 	}
-}
-
-// TestSetupNamesContent: the service, which has no wp-config.php, finds the plugin's translations.
-func TestSetupNamesContent(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
-	writeBelow(t, m.root, map[string]string{"var/www/html/wp-content/index.php": "<?php\n"})
-	m.setup("", "--yes", "--no-wait", "--url", "http://site.test").want(t, exit.OK)
-	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "content: /var/www/html/wp-content\n")
 }
 
 // TestSetupKeepsWhatRevokingNeeds: while the key cannot be revoked, the account and its password stay for
