@@ -55,12 +55,14 @@ func NewReports(p *session.Platform) *Reports {
 	return r
 }
 
-// Report returns the report. What is not about work is at most as old as asked for, and as told.
-func (r *Reports) Report(ctx context.Context, oldest time.Duration) (found Report, age time.Duration, err error) {
-	if found, age, err = r.site.Within(ctx, oldest); err != nil {
-		return found, age, err
-	}
+// Report returns the report. What is not about work is at most as old as asked for, and as told. If that cannot be examined
+// in time, the report that comes with the error has the rest.
+func (r *Reports) Report(ctx context.Context, oldest time.Duration) (Report, time.Duration, error) {
 	work, err := examineWork(ctx, r.platform)
+	if err != nil {
+		return Report{Entries: work}, 0, err
+	}
+	found, age, err := r.site.Within(ctx, oldest)
 	found.Entries = slices.Concat(found.Entries, work)
 	return found, age, err
 }
