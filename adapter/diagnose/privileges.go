@@ -20,6 +20,7 @@ type Privileges struct {
 	passwords  bool                    // a user with privileges on single tables may read password hashes
 
 	customersAreUsers bool // the site makes its customers users of WordPress
+	alters            bool // one of our own tables, and so, for all that matters, the others
 
 	tables []tablePrivileges // that need grants; none before they are probed
 }
@@ -93,7 +94,7 @@ func probe(ctx context.Context, db *wpdb.DB) (p Privileges, err error) {
 }
 
 // readsPasswords reports whether a dedicated database user, which unlike the site's may not change the
-// options, can read all columns of the users, as earlier versions granted.
+// options, can read all columns of the users.
 func readsPasswords(ctx context.Context, db *wpdb.DB) (bool, error) {
 	owner, err := db.HasPrivilege(ctx, wpdb.Update, wpdb.Options)
 	if owner || err != nil { // on a replica or behind some proxies, probeWrites reports it
@@ -119,6 +120,9 @@ func (p *Privileges) addUnreadable(schema *wpdb.Schema, table wpdb.Table) {
 func (p *Privileges) probeWrites(ctx context.Context, rights wpdb.Rights, refused wpdb.RefusedWrites, table wpdb.Table, exists bool) (lacking bool) {
 	var own []string
 	for _, privilege := range table.Privileges(p.needs(exists))[1:] { // except SELECT
+		if privilege == wpdb.Alter && p.alters {
+			continue
+		}
 		allowed, err := rights.Has(ctx, privilege, table)
 		switch {
 		case !exists && errors.Is(err, wpdb.ErrSchema): // has the privilege
@@ -126,6 +130,7 @@ func (p *Privileges) probeWrites(ctx context.Context, rights wpdb.Rights, refuse
 			p.unknown = true // on a replica or behind some proxies
 			return false
 		case allowed:
+			p.alters = p.alters || privilege == wpdb.Alter
 		case privilege == wpdb.Create || privilege == wpdb.Alter:
 			own, lacking = append(own, string(privilege)), true
 		default:
