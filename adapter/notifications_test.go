@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -157,25 +156,6 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 	want = []queuedJob{confirmation, confirmation}
 	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
 		t.Errorf("after a deletion (-want +got):\n%s", diff)
-	}
-}
-
-// TestRollbackRemovesMessages: a rolled back transaction leaves no messages.
-func TestRollbackRemovesMessages(t *testing.T) {
-	t.Parallel()
-	database, site, b := newNotifyingSite(t, dayBefore)
-	errOurs := errors.New("taken back")
-	err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
-		if _, err := bookings.Create(t.Context(), tx, b); err != nil {
-			return err
-		}
-		return errOurs
-	})
-	if !errors.Is(err, errOurs) {
-		t.Fatal(err)
-	}
-	if jobs := queuedJobs(t, database); len(jobs) > 0 {
-		t.Errorf("%d jobs of a booking that was not made", len(jobs))
 	}
 }
 

@@ -83,11 +83,6 @@ func TestPrintConfigPrefix(t *testing.T) {
 	run(t, nil, "", "serve", "--print-config", "--wp-config", "/nowhere/wp-config.php").want(t, exit.Usage, "no such file")
 }
 
-func TestMissingWPConfig(t *testing.T) {
-	t.Parallel()
-	run(t, nil, "", "serve", "--wp-config", "/nowhere/wp-config.php").want(t, exit.Usage, "wordpress.config: ", "/nowhere/wp-config.php", "no such file")
-}
-
 // TestLocalhostWithoutASocket: every reader of wp-config.php names the sockets that it looked for and the
 // setting for another one, and connects to nothing else.
 func TestLocalhostWithoutASocket(t *testing.T) {

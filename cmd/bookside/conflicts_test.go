@@ -42,17 +42,3 @@ func TestServeMetrics(t *testing.T) {
 		t.Errorf("profile: status %d", status)
 	}
 }
-
-func TestServeWithoutWatch(t *testing.T) {
-	t.Parallel()
-	db := small(t)
-	overlap(t, db)
-	s := serve(t, settingsFor(db, "BOOKSIDE_CONFLICTS__INTERVAL=0s"))
-	admin := "http://" + s.admin()
-	if _, body := get(t, admin+"/metrics", ""); !strings.Contains(body, "\nbookside_overlap_check_timestamp_seconds 0\n") || !strings.Contains(body, "\nbookside_overlap_check_interval_seconds 0\n") {
-		t.Error("overlaps were looked for")
-	}
-	if status, _ := get(t, admin+"/debug/pprof/heap", ""); status != http.StatusNotFound {
-		t.Errorf("profile: status %d", status)
-	}
-}

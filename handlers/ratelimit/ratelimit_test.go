@@ -261,6 +261,7 @@ func TestBrokenRedisIsTriedOnce(t *testing.T) {
 	for name, reply := range map[string]string{
 		"no reply":         "",
 		"error":            "-NOPERM this user has no permissions\r\n",
+		"quoting error":    "-ERR unknown command 'HELLO', with args beginning with: 'AUTH' 'user' 's3cret'\r\n",
 		"unexpected reply": "+OK\r\n",
 		"too few numbers":  "*2\r\n:1\r\n:1\r\n",
 		"negative numbers": "*3\r\n:1\r\n:-5\r\n:-5\r\n",

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -238,53 +237,5 @@ func TestConnectionsWaitForRequests(t *testing.T) {
 	answered.Wait()
 	if most > room {
 		t.Errorf("%d at a time", most)
-	}
-}
-
-// TestConnectionsCost: a connection uses no more memory than is counted for it. It is not parallel, because
-// it measures the heap.
-func TestConnectionsCost(t *testing.T) {
-	const clients = 200
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc + m.StackInuse)
-	}
-	for name, sent := range map[string]string{
-		"nothing":        "",
-		"short lines":    "GET / HTTP/1.1\r\n" + strings.Repeat("a:\r\n", 4000),
-		"distinct lines": distinctLines(16 << 10),
-		"long lines":     "GET / HTTP/1.1\r\n" + strings.Repeat("a:"+strings.Repeat("a", 4000)+"\r\n", 4),
-		"a long line":    "GET /" + strings.Repeat("a", 19<<10),
-	} {
-		t.Run(name, func(t *testing.T) {
-			address, all := bareServer(t, 1<<30, http.NotFoundHandler())
-			before := heap()
-			conns := make([]net.Conn, clients)
-			for i := range conns {
-				conns[i] = dial(t, address)
-				if _, err := io.WriteString(conns[i], sent); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want := int64(clients) * connectionCost
-			if cost := headerCost([]byte(sent)); cost > ordinaryHeader {
-				want += clients * (cost - ordinaryHeader)
-			}
-			for used := int64(0); used < want; { // until everything has been read
-				all.mu.Lock()
-				used = all.used
-				all.mu.Unlock()
-				runtime.Gosched()
-			}
-			if grown := heap() - before; grown > want {
-				t.Errorf("%d bytes each, %d are counted", grown/clients, want/clients)
-			} else {
-				t.Logf("%d bytes each, %d are counted", grown/clients, want/clients)
-			}
-			runtime.KeepAlive(conns)
-		})
 	}
 }
