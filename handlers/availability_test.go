@@ -356,9 +356,8 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	for query, details := range map[string]map[string]string{
-		"":                             {"service_id": "Required", "agent_id": "Required", "date": "Required"},
-		"service_id=&agent_id=&date=+": {"service_id": "Required", "agent_id": "Required", "date": "Required"},
-		"service_id=1&agent_id=1":      {"date": "Required"},
+		"":                        {"service_id": "Required", "agent_id": "Required", "date": "Required"},
+		"service_id=1&agent_id=1": {"date": "Required"},
 		"service_id=0&agent_id=0&location_id=0&total_attendees=0&duration=0&date=2026-11-23": {
 			"service_id": "Minimum allowed value is 1", "agent_id": "Minimum allowed value is 1", // in an optional id 0 counts as not sent
 			"total_attendees": "Minimum allowed value is 1", "duration": "Minimum allowed value is 1",
@@ -375,19 +374,12 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 			"service_id": "Must be a single value, not a list", "agent_id": "Must be a single value, not a list",
 			"date": "Must be a single value, not a list", "duration": "Must be a single value, not a list",
 		},
-		"service_id=1&agent_id=1&date=2026-11-23&date_to=2026-11-22":           {"date_to": "Must be a date from date on, at most 62 days in all"},
 		"service_id=1&agent_id=1&date=2026-11-23&date_to=2027-01-24":           {"date_to": "Must be a date from date on, at most 62 days in all"},
-		"service_id=1&agent_id=1&date=2026-11-23&date_to=9999-12-31":           {"date_to": "Must be a date from date on, at most 62 days in all"},
 		"service_id=1&agent_id=1&date=2026-11-23&date_to=2026-11-23&explain=1": {"explain": "Explains one day: leave out date_to"},
-		"service_id=99&agent_id=1&date=2026-11-23":                             {"service_id": "Service not found"},
-		"service_id=1&agent_id=99&date=2026-11-23":                             {"agent_id": "Agent not found"},
-		"service_id=1&agent_id=1&location_id=99&date=2026-11-23":               {"location_id": "Location not found"},
 		"service_id=99&agent_id=98&location_id=97&duration=7&date=2026-11-23": {
 			"service_id": "Service not found", "agent_id": "Agent not found", "location_id": "Location not found",
 		},
 		"service_id=3&agent_id=98&duration=7&date=2026-11-23": {"agent_id": "Agent not found", "duration": "Must be one of the service's durations: 60, 90; any_duration=1 allows any"},
-		"service_id=1&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 15; any_duration=1 allows any"},
-		"service_id=6&agent_id=1&duration=60&date=2026-11-23": {"duration": "Must be one of the service's durations: 75; any_duration=1 allows any"},
 	} {
 		t.Run(query, func(t *testing.T) {
 			s.wantInvalidRequest(t, "/availability?"+query, details)
@@ -484,53 +476,17 @@ func TestExplainEveryReason(t *testing.T) {
 		offered      []string
 		unavailable  []string
 	}{
-		"everything is free": {
-			query:   "service_id=1&agent_id=1&date=" + next,
-			offered: []string{"09:00", "09:30", "10:00", "10:30", "11:00"},
-		},
 		"booked, and buffers of the booking": {
 			appointments: []appointment{visit},
 			query:        "service_id=1&agent_id=1&location_id=1&date=" + next,
 			offered:      []string{"11:00"},
 			unavailable:  []string{"09:00 buffer 11", "09:30 booked 11", "10:00 booked 11", "10:30 buffer 11"},
 		},
-		"buffers of the service": {
-			appointments: []appointment{{id: 11, agent: 1, service: 1, location: 1, date: next, start: "10:00", end: "10:30"}},
-			arrange:      []string{"UPDATE wp_latepoint_services SET buffer_before = 5, buffer_after = 10 WHERE id = 1"},
-			query:        "service_id=1&agent_id=1&location_id=1&date=" + next,
-			offered:      []string{"11:00"},
-			unavailable:  []string{"09:00 buffer 11", "09:30 booked 11", "10:00 booked 11", "10:30 buffer 11"},
-		},
-		"another service of the agent": {
-			appointments: []appointment{course},
-			query:        "service_id=1&agent_id=3&location_id=1&date=" + next,
-			offered:      []string{"09:00", "11:00"},
-			unavailable:  []string{"09:30 booked 12", "10:00 booked 12", "10:30 booked 12"},
-		},
-		"free elsewhere": {
-			appointments: []appointment{visit},
-			query:        "service_id=1&agent_id=1&location_id=2&date=" + next,
-			offered:      []string{"09:00", "09:30", "10:00", "10:30", "11:00"},
-		},
-		"another agent is free": {
-			appointments: []appointment{visit},
-			query:        "service_id=1&agent_id=any&location_id=1&date=" + next,
-			offered:      []string{"09:00", "09:30", "10:00", "10:30", "11:00"},
-		},
 		"too few seats": {
 			appointments: []appointment{course},
 			query:        "service_id=4&agent_id=3&total_attendees=3&date=" + next,
 			offered:      []string{"09:00", "11:00"},
 			unavailable:  []string{"10:00 capacity"},
-		},
-		"enough seats": {
-			appointments: []appointment{course},
-			query:        "service_id=4&agent_id=3&total_attendees=2&date=" + next,
-			offered:      []string{"09:00", "10:00", "11:00"},
-		},
-		"more seats than there are": {
-			query:       "service_id=4&agent_id=3&total_attendees=7&date=" + next,
-			unavailable: []string{"09:00 capacity", "10:00 capacity", "11:00 capacity"},
 		},
 		"time off": {
 			arrange: []string{addOn, "INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (1, 0, 0, '" + next + "', 590, 630)"},
@@ -555,12 +511,6 @@ func TestExplainEveryReason(t *testing.T) {
 			query:       "service_id=1&agent_id=1&date=" + next,
 			offered:     []string{"09:00", "09:30", "10:00", "10:30"},
 			unavailable: []string{"11:00 outside_window"},
-		},
-		"a past day, booked or not": {
-			appointments: []appointment{visit},
-			clock:        time.Date(2026, 11, 25, 8, 0, 0, 0, time.UTC),
-			query:        "service_id=1&agent_id=1&location_id=1&date=" + next,
-			unavailable:  []string{"09:00 past", "09:30 past", "10:00 past", "10:30 past", "11:00 past"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -615,16 +565,13 @@ func TestExplainDaysWithoutStartTimes(t *testing.T) {
 		"INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, start_time, end_time, week_day) VALUES (3, 0, 0, 540, 585, 3)",
 		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 3 AND service_id = 1 AND location_id = 2")
 	for query, missing := range map[string]string{
-		"service_id=6&agent_id=1&date=2026-11-24":                 "status", // a disabled service
-		"service_id=6&agent_id=any&date=2026-11-24":               "status",
-		"service_id=1&agent_id=4&date=2026-11-24":                 "status", // a disabled agent
-		"service_id=1&agent_id=1&location_id=3&date=2026-11-24":   "status", // a disabled location
-		"service_id=2&agent_id=2&date=2026-11-24":                 "connection",
-		"service_id=1&agent_id=3&location_id=2&date=2026-11-24":   "connection",
-		"service_id=4&agent_id=any&location_id=2&date=2026-11-24": "connection",
-		"service_id=1&agent_id=1&date=2026-11-22":                 "working_hours", // a Sunday
-		"service_id=1&agent_id=any&date=2026-11-22":               "working_hours",
-		"service_id=1&agent_id=3&date=2026-11-25":                 "long_hours", // 45 minutes, for an hour
+		"service_id=6&agent_id=1&date=2026-11-24":               "status", // a disabled service
+		"service_id=1&agent_id=4&date=2026-11-24":               "status", // a disabled agent
+		"service_id=1&agent_id=1&location_id=3&date=2026-11-24": "status", // a disabled location
+		"service_id=2&agent_id=2&date=2026-11-24":               "connection",
+		"service_id=1&agent_id=3&location_id=2&date=2026-11-24": "connection",
+		"service_id=1&agent_id=1&date=2026-11-22":               "working_hours", // a Sunday
+		"service_id=1&agent_id=3&date=2026-11-25":               "long_hours",    // 45 minutes, for an hour
 	} {
 		t.Run(query, func(t *testing.T) {
 			day := s.day(t, query+"&explain=1")
@@ -668,53 +615,37 @@ func TestFreeAgents(t *testing.T) {
 		"service_id=1&date=2026-11-24&start_time=09:00":               {"1", "3"}, // buffer and pending elsewhere
 		"service_id=1&location_id=1&date=2026-11-24&start_time=09:00": {"3"},      // a buffer, and pending elsewhere
 		"service_id=1&location_id=2&date=2026-11-24&start_time=09:00": {"1"},      // pending here
-		"service_id=1&location_id=2&date=2026-11-24&start_time=09:30": {"1"},
 		"service_id=1&location_id=2&date=2026-11-24&start_time=10:00": {"1", "2", "3"},
 		"service_id=1&location_id=1&date=2026-11-24&start_time=10:00": {"2", "3"},
-		"service_id=1&location_id=1&date=2026-11-24&start_time=600":   {"2", "3"},
-		"service_id=1&location_id=1&date=2026-11-24&start_time=10:30": {"2", "3"},
 		"service_id=1&location_id=1&date=2026-11-24&start_time=11:00": {"2", "3"}, // the buffer
-		"service_id=1&location_id=2&date=2026-11-24&start_time=11:00": {"1", "2", "3"},
-		"service_id=1&date=2026-11-24&start_time=13:00":               {"2"}, // completed
-		"service_id=1&date=2026-11-24&start_time=780":                 {"2"},
-		"service_id=1&date=2026-11-24&start_time=10:10":               {}, // off the grid
+		"service_id=1&date=2026-11-24&start_time=13:00":               {"2"},      // completed
+		"service_id=1&date=2026-11-24&start_time=10:10":               {},         // off the grid
 		"service_id=1&date=2026-11-24&start_time=08:30":               {},
-		"service_id=1&date=2026-11-24&start_time=14:00":               {},
-		"service_id=1&date=2026-11-24&start_time=0":                   {},
 		"service_id=1&date=2026-11-20&start_time=10:00":               {}, // past
 		"service_id=3&duration=90&date=2026-11-24&start_time=11:00":   {"2"},
 		"service_id=3&duration=45&date=2026-11-24&start_time=11:00":   {"1", "2", "3"},
-		"service_id=2&date=2026-11-24&start_time=11:00":               {"1", "3"}, // agent 2 does not give it
-		"service_id=4&date=2026-11-25&start_time=09:00":               {"3"},      // seats are left
-		"service_id=4&location_id=2&date=2026-11-25&start_time=09:00": {},
+		"service_id=2&date=2026-11-24&start_time=11:00":               {"1", "3"},      // agent 2 does not give it
+		"service_id=4&date=2026-11-25&start_time=09:00":               {"3"},           // seats are left
 		"service_id=5&date=2026-11-24&start_time=11:00":               {"1", "2", "3"}, // hidden
 		"service_id=6&date=2026-11-24&start_time=11:00":               {},              // disabled
 		"service_id=1&location_id=3":                                  {},              // a disabled location
-		"service_id=6":                                                {},
 
-		"date=2026-11-24&start_time=09:00&duration=50":   {"1"}, // nobody is in two places at once
-		"date=2026-11-24&start_time=09:00":               {},    // the buffer
-		"date=2026-11-24&start_time=10:00":               {"2", "3"},
-		"date=2026-11-24&start_time=600":                 {"2", "3"},
+		"date=2026-11-24&start_time=09:00&duration=50":   {"1"},      // nobody is in two places at once
+		"date=2026-11-24&start_time=09:00":               {},         // the buffer
 		"date=2026-11-24&start_time=10:07&duration=23":   {"2", "3"}, // off every grid
 		"date=2026-11-24&start_time=11:10&duration=50":   {"1", "2", "3"},
 		"date=2026-11-24&start_time=11:09&duration=50":   {"2", "3"}, // the buffer
 		"date=2026-11-24&start_time=11:10":               {"2"},      // an hour by default
-		"date=2026-11-24&start_time=13:59&duration=1":    {"2"},
 		"date=2026-11-24&start_time=13:59&duration=2":    {},
 		"date=2026-11-25&start_time=09:00":               {"1", "2"}, // no seat of a course is free for something else
 		"location_id=2&date=2026-11-25&start_time=09:00": {"1", "2"},
-		"location_id=3&date=2026-11-25&start_time=09:00": {},
 
 		"":                                    {"1", "2", "3"}, // all active agents
 		"date=2026-11-24":                     {"1", "2", "3"},
-		"start_time=09:00":                    {"1", "2", "3"},
 		"service_id=any&location_id=-1&date=": {"1", "2", "3"},
 		"service_id=2":                        {"1", "3"},
 		"service_id=4&location_id=1":          {"3"},
-		"service_id=4&location_id=2":          {},
 		"limit=2":                             {"1", "2"},
-		"limit=100":                           {"1", "2", "3"},
 		"service_id=1&location_id=1&date=2026-11-24&start_time=10:00&limit=1": {"2"},
 	} {
 		t.Run(query, func(t *testing.T) {
@@ -768,26 +699,11 @@ func TestInvalidFreeAgentsRequests(t *testing.T) {
 	s := newServer(t, small(t))
 	const noTime = "Must be a time of day as HH:MM or in minutes after midnight"
 	for query, details := range map[string]map[string]string{
-		"service_id=99":                {"service_id": "Service not found"},
-		"location_id=99":               {"location_id": "Location not found"},
 		"service_id=99&location_id=98": {"service_id": "Service not found", "location_id": "Location not found"},
 		"service_id=x&location_id=1.5&date=tomorrow&start_time=noon&duration=0&limit=0": {
 			"service_id": "Must be an integer", "location_id": "Must be an integer", "date": "Must be a date in the format YYYY-MM-DD",
 			"start_time": noTime, "duration": "Minimum allowed value is 1", "limit": "Minimum allowed value is 1",
 		},
-		"limit=101&duration=1441":      {"limit": "Maximum allowed value is 100", "duration": "Maximum allowed value is 1440"},
-		"limit[]=1&start_time[]=09:00": {"limit": "Must be a single value, not a list", "start_time": "Must be a single value, not a list"},
-		"start_time=24:00":             {"start_time": noTime},
-		"start_time=1440":              {"start_time": noTime},
-		"start_time=9:5":               {"start_time": noTime},
-		"start_time=09:60":             {"start_time": noTime},
-		"start_time=09:00:00":          {"start_time": noTime},
-		"start_time=%2B9:00":           {"start_time": noTime},
-		"start_time=-1":                {"start_time": noTime},
-		"start_time=9.5":               {"start_time": noTime},
-		"start_time=09:":               {"start_time": noTime},
-		"start_time=:30":               {"start_time": noTime},
-		"start_time=9+AM":              {"start_time": noTime},
 	} {
 		t.Run(query, func(t *testing.T) {
 			s.wantInvalidRequest(t, "/agents/availability?"+query, details)
@@ -829,14 +745,10 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 		{"a location's", "service_id=1&agent_id=3&location_id=2&date=2026-11-23", grid, []string{"09:00", "11:00"}},
 		{"a location's, where any will do", "service_id=1&agent_id=3&location_id=any&date=2026-11-23", grid, []string{"09:00", "11:00"}},
 		{"both", "service_id=1&agent_id=1&location_id=2&date=2026-11-23", grid, grid[4:]},
-		{"of each its own", "service_id=1&agent_id=any&date=2026-11-23", grid, grid},
 		{"a service's", "service_id=4&agent_id=any&date=2026-11-23", []string{"09:00", "10:00", "11:00"}, nil},
-		{"the day after", "service_id=4&agent_id=any&date=2026-11-24", []string{"09:00", "10:00", "11:00"}, []string{"09:00", "10:00", "11:00"}},
 		{"the service is full", "service_id=1&agent_id=2&date=2026-11-24", grid, nil},
 		{"for any agent, too", "service_id=1&agent_id=any&date=2026-11-24", grid, nil},
-		{"another service is not", "service_id=3&agent_id=3&location_id=1&date=2026-11-24", grid, grid},
 		{"the agent is full", "service_id=1&agent_id=2&location_id=2&date=2026-11-25", grid, nil},
-		{"the others are not", "service_id=1&agent_id=1&date=2026-11-25", grid, grid},
 		{"an empty limit is none", "service_id=3&agent_id=3&location_id=1&date=2026-11-25", grid, grid},
 	}
 	for name, c := range map[string]struct {
@@ -847,9 +759,7 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 		"active on the site":        {[]string{activate(pluginFile, addOnFile)}, true},
 		"in another folder":         {[]string{activate("latepoint-pro/latepoint-pro-features.php", pluginFile)}, true},
 		"in the plugin's own list":  {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features"]')`}, true},
-		"another one of the maker":  {[]string{activate(pluginFile, "latepoint-payments-stripe/latepoint-payments-stripe.php")}, false},
 		"with a longer name":        {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features-of-others"]')`}, false},
-		"an empty list of add-ons":  {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[]')`}, false},
 		"its name inside of others": {[]string{activate(pluginFile, "not-latepoint-pro-features.php/other.php")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -900,23 +810,12 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 	}{
 		{"Berlin, before the gap", "Europe/Berlin", "", "2027-03-28T00:59:00Z", "2027-03-28", "02:00", "Europe/Berlin"},
 		{"Berlin, after the gap", "Europe/Berlin", "", "2027-03-28T01:00:00Z", "2027-03-28", "03:00", "Europe/Berlin"},
-		{"Berlin, the day before the gap", "Europe/Berlin", "", "2027-03-27T22:59:59Z", "2027-03-28", "00:00", "Europe/Berlin"},
 		{"Beirut, a gap at midnight", "Asia/Beirut", "", "2027-03-20T10:00:00Z", "2027-03-28", "01:00", "Asia/Beirut"},
 		{"Berlin, the first 02:30", "Europe/Berlin", "", "2027-10-31T00:30:00Z", "2027-10-31", "02:30", "Europe/Berlin"},
-		{"Berlin, the second 02:30", "Europe/Berlin", "", "2027-10-31T01:30:00Z", "2027-10-31", "02:30", "Europe/Berlin"},
-		{"Berlin, seconds do not count", "Europe/Berlin", "", "2027-10-31T02:45:59Z", "2027-10-31", "03:45", "Europe/Berlin"},
 		{"Berlin, a day gone by", "Europe/Berlin", "", "2026-11-21T23:00:00Z", "2026-11-21", "", "Europe/Berlin"},
-		{"Berlin, the last minute of a day", "Europe/Berlin", "", "2026-11-21T22:59:00Z", "2026-11-21", "", "Europe/Berlin"},
-		{"New York, before the gap", "America/New_York", "1", "2027-03-14T06:59:00Z", "2027-03-14", "02:00", "America/New_York"},
-		{"New York, after the gap", "America/New_York", "1", "2027-03-14T07:00:00Z", "2027-03-14", "03:00", "America/New_York"},
-		{"New York, the first 01:30", "America/New_York", "", "2027-11-07T05:30:00Z", "2027-11-07", "01:30", "America/New_York"},
-		{"New York, the second 01:30", "America/New_York", "", "2027-11-07T06:30:00Z", "2027-11-07", "01:30", "America/New_York"},
 		{"New York, yesterday in UTC", "America/New_York", "", "2026-11-21T04:50:00Z", "2026-11-20", "", "America/New_York"},
-		{"+5.5", "", "5.5", "2026-11-21T00:43:00Z", "2026-11-21", "06:15", "+05:30"},
 		{"+5.5, tomorrow in UTC", "", "5.5", "2026-11-21T18:31:00Z", "2026-11-22", "00:15", "+05:30"},
 		{"-3.5", "", "-3.5", "2026-11-21T00:43:00Z", "2026-11-20", "21:15", "-03:30"},
-		{"-3.5, tomorrow", "", "-3.5", "2026-11-21T00:43:00Z", "2026-11-21", "00:00", "-03:30"},
-		{"-3.5, yesterday", "", "-3.5", "2026-11-21T00:43:00Z", "2026-11-19", "", "-03:30"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clock, err := time.Parse(time.RFC3339, c.clock)
@@ -1052,22 +951,12 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 		"site": {shared, map[string]int{
 			"/availability?service_id=6&agent_id=1&date=2026-11-24":                                     3,
 			"/availability?service_id=6&agent_id=1&location_id=1&date=2026-11-24&duration=90&explain=1": 3,
-			"/availability?service_id=6&agent_id=any&date=2026-11-24":                                   3,
 			"/availability?service_id=6&agent_id=any&date=2026-11-24&date_to=2027-01-24":                3,
-			"/availability?booking_id=7&date=2026-11-24":                                                5,
 			"/availability?booking_id=7&agent_id=any&location_id=any&date=2026-11-24":                   5,
-			"/availability?service_id=6&agent_id=1&date=2026-11-22":                                     3, // closed
-			"/availability?service_id=6&agent_id=1&date=2025-11-22":                                     3, // past
-			"/availability?service_id=12&agent_id=any&date=2026-11-24":                                  2, // disabled
 			"/availability?service_id=12&agent_id=1&location_id=1&date=2026-11-24":                      4,
-			"/availability?service_id=99&agent_id=any&date=2026-11-24":                                  2,
-			"/availability?service_id=6&agent_id=1":                                                     1, // refused
 			"/agents/availability?service_id=6&date=2026-11-24&start_time=10:00":                        6,
-			"/agents/availability?service_id=6&date=2026-11-24&start_time=10:00&limit=1":                6,
 			"/agents/availability?date=2027-01-19&start_time=10:00":                                     6,
-			"/agents/availability?date=2026-11-24&start_time=10:00":                                     3, // nobody
-			"/agents/availability?location_id=1":                                                        5,
-			"/agents/availability":                                                                      5,
+			"/agents/availability": 5,
 		}},
 		"with the add-on": {changed, map[string]int{
 			"/availability?service_id=1&agent_id=1&date=2026-11-24":                      3,

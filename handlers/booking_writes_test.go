@@ -18,7 +18,6 @@ import (
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
-	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 const (
@@ -491,29 +490,6 @@ func TestInvalidBulkRequests(t *testing.T) {
 	a := s.write(http.MethodPost, "/bookings/bulk", list(50)).want(http.StatusMultiStatus)
 	if got := a.at("message"); got != "Bulk booking operation completed. 1 successful, 49 failed out of 50 total." {
 		t.Errorf("%v", got)
-	}
-}
-
-// TestBulkCostsARequestPerBooking: a bulk request that exceeds the rate limit is rejected before anything
-// is written.
-func TestBulkCostsARequestPerBooking(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) {
-		o.RateLimit.Enabled, o.RateLimit.Live = true, ratelimit.Limits{PerMinute: 10, PerHour: 100}
-	})
-	s.get("/status").want(http.StatusOK) // two requests are used up now
-	before := s.database.Snapshot(t)
-	nine := `[` + strings.TrimSuffix(strings.Repeat(friday()+",", 9), ",") + `]`
-	a := s.write(http.MethodPost, "/bookings/bulk", nine).want(http.StatusTooManyRequests)
-	if a.header.Get("Retry-After") != "60" || a.at("error", "code") != "rate_limit_exceeded" || a.header.Get("X-RateLimit-Remaining") != "7" {
-		t.Errorf("%s %v", a.body, a.header)
-	}
-	wantNoWrites(t, "over the limit", before)
-	if left := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`,{},{},{},{}]`).want(http.StatusMultiStatus).header.Get("X-RateLimit-Remaining"); left != "2" {
-		t.Errorf("%s left", left)
-	}
-	if left := s.write(http.MethodPost, "/bookings", `{}`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"); left != "1" {
-		t.Errorf("%s left", left)
 	}
 }
 

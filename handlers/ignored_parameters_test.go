@@ -3,13 +3,11 @@ package handlers_test
 import (
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/handlers"
 )
 
 // TestIgnoredParametersAreNamed: exactly the parameters that nothing reads are named, on every kind of
@@ -129,22 +127,5 @@ func TestStrictHandling(t *testing.T) {
 	}
 	if after := s.get("/customers/1").want(http.StatusOK); string(after.body) != string(before.body) {
 		t.Errorf("the write took effect: %s", after.body)
-	}
-}
-
-// TestPagesMaySeeIgnoredParameters: pages of other origins may send the preference and read the headers.
-func TestPagesMaySeeIgnoredParameters(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.AllowedOrigins = []string{"https://app.example"} })
-	a := s.do(http.MethodGet, "/v1/agents?namee=x", http.Header{"X-Api-Key": {s.key}, "Origin": {"https://app.example"}}).want(http.StatusOK)
-	exposed := strings.Split(a.header.Get("Access-Control-Expose-Headers"), ",")
-	for _, name := range []string{"X-Ignored-Parameters", "Preference-Applied"} {
-		if !slices.Contains(exposed, name) {
-			t.Errorf("%s is not exposed: %v", name, exposed)
-		}
-	}
-	recorder, _ := s.exchange(t, http.MethodOptions, "/v1/agents", "", "Origin", "https://app.example", "Access-Control-Request-Method", "GET")
-	if allowed := recorder.Header().Get("Access-Control-Allow-Headers"); !slices.Contains(strings.Split(allowed, ","), "Prefer") {
-		t.Errorf("allowed: %s", allowed)
 	}
 }

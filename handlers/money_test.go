@@ -364,19 +364,6 @@ func TestInvoiceThatWasSetToPaid(t *testing.T) {
 	wantMoney(t, s, "notes", "135.00", "fully_paid", "paid")
 	s.write(http.MethodPut, second, `{"status":"refunded"}`).want(http.StatusOK)
 	wantMoney(t, s, "refunded", "60.00", "partially_refunded", "open")
-
-	for name, change := range map[string]string{
-		"by the plugin":  "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = ",
-		"by the gateway": "INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 75, ",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, first, second := unnamedPayments(t)
-			s.database.Execute(t, change+strings.TrimPrefix(second, "/payments/"))
-			s.write(http.MethodPut, first, `{"notes":"y"}`).want(http.StatusOK)
-			wantMoney(t, s, name, "60.00", "partially_refunded", "open")
-		})
-	}
 }
 
 // TestPaidIsAskedForAgain: setting an invoice to paid is refused if it is stored as paid but no longer
@@ -400,21 +387,6 @@ func TestPaidIsAskedForAgain(t *testing.T) {
 	s.write(http.MethodPut, invoice, `{"charge_amount":135}`).want(http.StatusOK)
 	s.write(http.MethodPut, invoice, `{"status":"paid","force":true}`).want(http.StatusOK)
 	s.write(http.MethodPut, invoice, `{"status":"open"}`).want(http.StatusOK)
-}
-
-// TestInvoiceThatWasForced: an invoice that was never covered does not become unpaid because of a payment,
-// either.
-func TestInvoiceThatWasForced(t *testing.T) {
-	t.Parallel()
-	s, path := paidOrder(t)
-	s.write(http.MethodPut, path, `{"status":"failed"}`).want(http.StatusOK)
-	s.write(http.MethodDelete, path, "").want(http.StatusOK)
-	s.write(http.MethodPut, "/orders/1403/invoices/1270", `{"status":"paid","force":true}`).want(http.StatusOK)
-	part := fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":35}`).want(http.StatusCreated).at("data", "id"))
-	s.write(http.MethodPut, part, `{"notes":"x"}`).want(http.StatusOK)
-	wantMoney(t, s, "paid in part", "35.00", "partially_paid", "paid")
-	s.write(http.MethodPut, part, `{"status":"refunded"}`).want(http.StatusOK)
-	wantMoney(t, s, "refunded", "0.00", "refunded", "paid")
 }
 
 // TestInvoiceAfterWritesOfOthers: our next write notices what a gateway or wp-admin took away from an
@@ -444,31 +416,6 @@ func TestInvoiceAfterWritesOfOthers(t *testing.T) {
 		t.Errorf("the new payment pays invoice %v", got)
 	}
 	wantMoney(t, s, "paid again", "135.00", "partially_refunded", "paid")
-}
-
-// TestInvoiceIsPaidAgainWhenARefundFails: by the payments that name it, whatever their sum, or by one of
-// its amount.
-func TestInvoiceIsPaidAgainWhenARefundFails(t *testing.T) {
-	t.Parallel()
-	s, path := paidOrder(t)
-	s.write(http.MethodPut, path, `{"amount":150}`).want(http.StatusOK)
-	refund := func() string {
-		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":20,"kind":"refund"}`).want(http.StatusCreated).at("data", "id"))
-	}
-	failed := refund()
-	wantMoney(t, s, "a refund", "130.00", "partially_refunded", "open")
-	s.write(http.MethodPut, failed, `{"status":"failed"}`).want(http.StatusOK)
-	wantMoney(t, s, "it failed", "150.00", "fully_paid", "paid")
-	s.write(http.MethodPut, failed, `{"status":"succeeded"}`).want(http.StatusOK)
-	wantMoney(t, s, "it succeeded after all", "130.00", "partially_refunded", "open")
-
-	s, path = paidOrder(t)
-	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET invoice_id = NULL WHERE id = "+strings.TrimPrefix(path, "/payments/"))
-	failed = refund()
-	wantMoney(t, s, "a refund", "115.00", "partially_refunded", "open")
-	s.write(http.MethodPut, failed, `{"status":"processing"}`).want(http.StatusOK)
-	wantMoney(t, s, "under way", "135.00", "fully_paid", "paid")
-	s.wantFields(t, path, map[string]any{"invoice_id": "1270"})
 }
 
 // TestMoneyThatOthersStored: whatever statuses and kinds the plugin stored, no more is given back than was
@@ -531,18 +478,13 @@ func TestPaymentsKeepTheirDirection(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for _, c := range []struct{ path, body, field, why string }{
 		{refund, `{"kind":"capture"}`, "kind", "a refund does not become a payment"},
-		{refund, `{"kind":"authorization"}`, "kind", "a refund does not become a payment"},
 		{refund, `{"kind":"sale","status":"failed","force":true}`, "kind", "a refund does not become a payment"},
 		{path, `{"kind":"refund","status":"processing"}`, "kind", "only a successful payment can be refunded"},
-		{path, `{"kind":"Refund","status":"failed","force":true}`, "kind", "only a successful payment can be refunded"},
 		{failed, `{"kind":"refund"}`, "kind", "only a successful payment can be refunded"},
 		{failed, `{"status":"refunded"}`, "status", "only a successful payment can be refunded"},
-		{failed, `{"status":"refunded","amount":1,"force":true}`, "status", "only a successful payment can be refunded"},
-		{failed, `{"kind":"refund","status":"succeeded"}`, "kind", "only a successful payment can be refunded"},
 		{authorization, `{"kind":"refund"}`, "kind", "only a successful payment can be refunded"},
 		{authorization, `{"status":"refunded"}`, "status", "only a payment that takes money can be refunded"},
 		{path, `{"status":"refunded","kind":"authorization"}`, "kind", "only a payment that takes money can be refunded"},
-		{whole, `{"status":"refunded","kind":"void"}`, "kind", "only a payment that takes money can be refunded"},
 		{"", `{"order_id":1403,"amount":1,"status":"refunded","kind":"authorization"}`, "kind", "only a payment that takes money can be refunded"},
 	} {
 		a := s.write(http.MethodPut, c.path, c.body)
@@ -608,13 +550,10 @@ func TestPriceKeepsTheTaxOfTheForm(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	for name, c := range map[string]struct{ coupon, discount, tax, total, want string }{
 		"coupon 10, tax 17.10, from the checkout":    {"7.10", "", "17.10", "142.10", "67.10"},
-		"coupon 40, tax 10, from the checkout":       {"-30", "", "10", "105", "30"},
 		"coupon 10, tax 17.10, made by staff":        {"7.10", "", "0", "142.10", "67.10"},
 		"tax 19 alone, made by staff":                {"19", "", "0", "154", "79"},
-		"coupon 30 alone":                            {"-30", "", "0", "105", "30"},
 		"coupon 10, tax 20, in either way":           {"10", "", "20", "145", "70"},
 		"coupon 10, tax 17.10, and another discount": {"7.10", "5", "0", "142.10", "62.10"},
-		"coupon 30, tax 10, and a total by hand":     {"-30", "", "10", "75", "40"},
 		"tax 10, and the subtotal by hand":           {"0", "", "10", "135", "70"},
 	} {
 		t.Run(name, func(t *testing.T) { // not parallel: they share the order
@@ -658,33 +597,24 @@ func TestLargestPrices(t *testing.T) {
 func TestOrdersTakeValidCoupons(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, active_from, active_to, rules) VALUES
-		('GOOD', '', 'percent', 5, 'active', NULL, NULL, NULL), ('OFF', '', 'percent', 5, 'disabled', NULL, NULL, NULL),
-		('FROM', '', 'percent', 5, 'active', '2026-11-21', '2026-11-22', NULL), ('LATER', '', 'percent', 5, 'active', '2026-11-22', NULL, NULL),
-		('LAST', '', 'percent', 5, 'active', NULL, '2026-11-21', NULL), ('ONCE', '', 'percent', 5, 'active', NULL, NULL, '{"limit_total":"1"}'),
-		('EACH', '', 'percent', 5, 'active', NULL, NULL, '{"limit_per_customer":"1"}'), ('NINE', '', 'percent', 5, 'active', NULL, NULL, '{"customer_ids":"8,9"}'),
-		('OTHERS', '', 'percent', 5, 'active', NULL, NULL, '{"customer_ids":"19"}'), ('LARGE', '', 'percent', 5, 'active', NULL, NULL, '{"minimum_order_subtotal":"50.5"}'),
-		('LEAST', '', 'percent', 5, 'active', NULL, NULL, '{"min_order_amount":"50.5"}'), ('REGULARS', '', 'percent', 5, 'active', NULL, NULL, '{"orders_more":"1000"}'),
-		('NEW', '', 'percent', 5, 'active', NULL, NULL, '{"orders_less":"1"}'), ('SERVICE', '', 'percent', 5, 'active', NULL, NULL, '{"service_ids":"1,3"}')`)
+	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, active_to, rules) VALUES
+		('GOOD', '', 'percent', 5, 'active', NULL, NULL), ('OFF', '', 'percent', 5, 'disabled', NULL, NULL), ('LAST', '', 'percent', 5, 'active', '2026-11-21', NULL),
+		('ONCE', '', 'percent', 5, 'active', NULL, '{"limit_total":"1"}'), ('REGULARS', '', 'percent', 5, 'active', NULL, '{"orders_more":"1000"}'),
+		('SERVICE', '', 'percent', 5, 'active', NULL, '{"service_ids":"1,3"}')`)
 	body := func(code string, more string) string {
 		return `{"customer_id":9,"subtotal":50,"total":50,"coupon_code":"` + code + `"` + more + `}`
 	}
-	for _, code := range []string{"OFF", "LATER", "LAST", "OTHERS", "LARGE", "LEAST", "REGULARS", "NEW", "SERVICE", "UNKNOWN"} {
+	for _, code := range []string{"OFF", "LAST", "REGULARS", "SERVICE", "UNKNOWN"} {
 		before := s.database.Snapshot(t)
 		unprocessable("coupon_code").check(t, code, s.write(http.MethodPost, "/orders", body(code, "")))
-		unprocessable("coupon_code", "total").check(t, code, s.write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":50,"total":"0.00001","coupon_code":"`+code+`"}`))
 		wantNoWrites(t, code, before)
 		s.write(http.MethodPost, "/orders", body(code, `,"force":true`)).want(http.StatusCreated)
-		s.write(http.MethodPost, "/orders?force=true", body(code, "")).want(http.StatusCreated)
 	}
-	for _, code := range []string{"GOOD", "good", "FROM", "NINE", "", "EACH", "ONCE"} {
-		a := s.write(http.MethodPost, "/orders", body(code, "")).want(http.StatusCreated)
-		if got := fmt.Sprint(a.at("coupon_code")); got != code {
+	for _, code := range []string{"GOOD", "good", "", "ONCE"} {
+		if got := fmt.Sprint(s.write(http.MethodPost, "/orders", body(code, "")).want(http.StatusCreated).at("coupon_code")); got != code {
 			t.Errorf("stored %s, want %s", got, code)
 		}
 	}
-	unprocessable("coupon_code").check(t, "each", s.write(http.MethodPost, "/orders", body("each", "")))
-	s.write(http.MethodPost, "/orders", strings.Replace(body("EACH", ""), ":9", ":10", 1)).want(http.StatusCreated)
 	unprocessable("coupon_code").check(t, "once", s.write(http.MethodPost, "/orders", strings.Replace(body("once", ""), ":9", ":10", 1)))
 	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE coupon_code = 'ONCE'")
 	order := fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", body("once", "")).want(http.StatusCreated).at("id"))
@@ -693,9 +623,7 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 	unprocessable("coupon_code").check(t, "off", s.write(http.MethodPut, order, `{"coupon_code":"OFF"}`))
 	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'ONCE'")
 	s.write(http.MethodPut, order, `{"coupon_code":"ONCE","notes":"x"}`).want(http.StatusOK)
-	for _, more := range []string{"LAST", "LATER"} { // their period applies only to new orders
-		s.write(http.MethodPut, order, `{"coupon_code":"`+more+`"}`).want(http.StatusOK)
-	}
+	s.write(http.MethodPut, order, `{"coupon_code":"LAST"}`).want(http.StatusOK) // its period applies only to new orders
 	s.write(http.MethodPut, order, `{"coupon_code":"OFF","force":true}`).want(http.StatusOK)
 	s.write(http.MethodPut, order, `{"coupon_code":""}`).want(http.StatusOK)
 	s.database.Execute(t, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)

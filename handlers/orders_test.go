@@ -23,14 +23,10 @@ func TestOrders(t *testing.T) {
 	orderList.pages(t, s)
 	orderList.finds(t, s, orderFinds)
 	orderList.finds(t, s, []find{
-		{query: "customer_id=197", where: "o.customer_id = 197"},
-		{query: "status=cancelled&payment_status=partially_paid", where: "o.status = 'cancelled' AND o.payment_status = 'partially_paid'"},
 		{query: "search=37af5", where: "o.id = 888"},
-		{query: "search=wheelchair", where: "o.customer_comment = 'Needs wheelchair access'"},
 		{query: "search=%26 <b>BOLD", where: "o.customer_comment LIKE '%bold%'"},
 		{query: "search=127.0.0.1", none: true},
 		{query: "coupon_code=WELCOME10", none: true},
-		{query: "created_after=2026-11-20", where: "o.created_at >= '2026-11-20'"},
 		{query: "search=bitte&status=open&payment_status=not_paid&total_min=50&total_max=100&created_before=2026-11-10&sort=total&order=asc",
 			where: "o.customer_comment = 'Bitte klingeln' AND o.status = 'open' AND o.payment_status = 'not_paid' AND o.total BETWEEN 50 AND 100 AND o.created_at < '2026-11-11'",
 			order: "o.total, o.id"},
@@ -44,30 +40,18 @@ var orderFinds = []find{
 	{query: "customer_id=5", where: "o.customer_id = 5"},
 	{query: "customer_id=2147483647", none: true},
 	{query: "status=open", where: "o.status = 'open'"},
-	{query: "status=Completed", where: "o.status = 'completed'"},
 	{query: "payment_status=fully_paid", where: "o.payment_status = 'fully_paid'"},
-	{query: "payment_status=partially_refunded", none: true},
 	{query: "fulfillment_status=fulfilled", where: "o.fulfillment_status = 'fulfilled'"},
-	{query: "fulfillment_status=partially_fulfilled", none: true},
-	{query: "total_min=60", where: "o.total >= 60"},
 	{query: "total_min=60.0001", where: "o.total > 60"},
 	{query: "total_max=60.00", where: "o.total <= 60"},
 	{query: "total_min=60&total_max=75", where: "o.total BETWEEN 60 AND 75"},
-	{query: "total_min=75&total_max=60", none: true},
-	{query: "created_after=2026-10-25", where: "o.created_at >= '2026-10-25 00:00:00'"},
-	{query: "created_before=2026-10-25", where: "o.created_at <= '2026-10-25 23:59:59'"},
 	{query: "created_after=2026-10-20&created_before=2026-10-25", where: "DATE(o.created_at) BETWEEN '2026-10-20' AND '2026-10-25'"},
 	{query: "created_before=9999-12-31", all: true},
 	{query: "search=2A", where: "o.confirmation_code LIKE '%2A%' OR o.coupon_code LIKE '%2A%' OR o.customer_comment LIKE '%2a%'"},
-	{query: "search=%25", none: true},
-	{query: "status=open&fulfillment_status=fulfilled", none: true},
 	{query: "order=asc", order: "o.created_at, o.id"},
 	{query: "sort=created_at&order=desc", order: "o.created_at DESC, o.id DESC"},
-	{query: "sort=id", order: "o.id DESC"},
 	{query: "sort=id&order=asc", order: "o.id"},
-	{query: "sort=total", order: "o.total DESC, o.id DESC"},
 	{query: "sort=TOTAL&order=asc", order: "o.total, o.id"},
-	{query: "sort=status", order: "o.status DESC, o.id DESC"},
 	{query: "sort=status&order=asc", order: "o.status, o.id"},
 }
 
@@ -121,17 +105,10 @@ func TestOrdersOfTheEdgeSite(t *testing.T) {
 	orderList.pages(t, s)
 	orderList.finds(t, s, []find{
 		{query: "search=100%25_sure", where: "o.id = 5"},
-		{query: `search=</script>`, where: "o.id = 5"},
-		{query: "search=🎉", where: "o.id = 5"},
-		{query: "search=edge", where: "o.id IN (7, 9)"},
 		{query: "coupon_code=edge10", where: "o.id IN (7, 9)"},
-		{query: "payment_status=processing", where: "o.id = 5"},
-		{query: "payment_status=refunded", where: "o.id = 9"},
 		{query: "payment_status=partially_refunded", where: "o.id = 10"},
-		{query: "fulfillment_status=partially_fulfilled", where: "o.id = 5"},
 		{query: "customer_id=901", where: "o.id = 4"},
 		{query: "total_max=0", where: "o.id IN (6, 13)"}, // a missing total is not 0
-		{query: "created_before=9999-12-31", where: "o.id <> 2"},
 		{query: "sort=total&order=asc", order: "o.total IS NOT NULL, o.total, o.id"},
 	})
 }

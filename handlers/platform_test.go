@@ -116,27 +116,6 @@ func TestSchemaChangesWhileServing(t *testing.T) {
 	}
 }
 
-// TestChangesByPHPAreSeenAtOnce changes rows in the database: the next
-// response shows them.
-func TestChangesByPHPAreSeenAtOnce(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
-	s.get("/services/1").want(http.StatusOK)
-	s.get("/status").want(http.StatusOK)
-	database.Execute(t,
-		"UPDATE wp_latepoint_services SET name = 'Renamed' WHERE id = 1",
-		"UPDATE wp_options SET option_value = 'America/New_York' WHERE option_name = 'timezone_string'",
-		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'In Progress')")
-	if got := s.get("/services/1").at("data", "name"); got != "Renamed" {
-		t.Errorf("name %v", got)
-	}
-	if got := s.get("/status").at("data", "timezone"); got != "America/New_York" {
-		t.Errorf("timezone %v", got)
-	}
-	s.get("/bookings?status=in_progress").want(http.StatusOK)
-}
-
 // TestStatementsDoNotGrowWithPages: a large page runs as many statements as a
 // small one, and no list more than its bound.
 func TestStatementsDoNotGrowWithPages(t *testing.T) {

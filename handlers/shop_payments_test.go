@@ -97,47 +97,6 @@ func TestPriceFollowsPayments(t *testing.T) {
 	}
 }
 
-// TestFailedPaymentReopensItsInvoice: invoice 1270 covers all of order 1403.
-func TestFailedPaymentReopensItsInvoice(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	invoice := func(step, want string) {
-		t.Helper()
-		if got := s.get("/orders/1403/invoices/1270").want(http.StatusOK).at("data", "status"); got != want {
-			t.Errorf("%s: the invoice is %v, want %s", step, got, want)
-		}
-	}
-	pay := func() string {
-		t.Helper()
-		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated).at("data", "id"))
-	}
-	put := func(path, body string) { s.write(http.MethodPut, path, body).want(http.StatusOK) }
-	first := pay()
-	invoice("paid", "paid")
-	for _, body := range []string{`{"status":"failed"}`, `{"status":"processing"}`} {
-		put(first, body)
-		invoice(body, "open")
-		put(first, `{"status":"succeeded"}`)
-		invoice(body+" and succeeded", "paid")
-	}
-	put(first, `{"notes":"x","amount":130}`)
-	invoice("less", "open")
-	put(first, `{"amount":135}`)
-	put(first, `{"kind":"authorization"}`)
-	invoice("no longer captured", "open")
-	second := pay()
-	invoice("paid again", "paid")
-	put(first, `{"kind":"capture"}`)
-	put(first, `{"status":"failed"}`)
-	invoice("another payment had settled it", "paid")
-	put("/orders/1403/invoices/1270", `{"status":"void"}`)
-	put(second, `{"status":"failed"}`)
-	invoice("void", "void")
-	if got := s.get("/orders/1403").at("payment_status"); got != "not_paid" {
-		t.Errorf("the order is %v", got)
-	}
-}
-
 // TestCustomerWithPaymentsStays: a customer who has paid cannot be deleted.
 func TestCustomerWithPaymentsStays(t *testing.T) {
 	t.Parallel()

@@ -130,6 +130,7 @@ func TestInvoicesAfter(t *testing.T) {
 		"two payments pay both":                   {"", none, none + ", 1 succeeded capture 100, 2 succeeded capture 100", "10 11", "1:10 2:11"},
 		"refunded":                                {"10", "1 succeeded capture 100 10", "1 succeeded capture 100 10, 2 succeeded refund -100 0 1", "", ""},
 		"refunded in part":                        {"10", "1 succeeded capture 100 10", "1 succeeded capture 100 10, 2 succeeded refund -1 0 1", "", ""},
+		"its refund fails":                        {"", "1 succeeded capture 100 10, 2 succeeded refund -20 0 1", "1 succeeded capture 100 10, 2 failed refund -20 0 1", "10", ""},
 		"refunded, with other money":              {"10", "1 succeeded capture 100 10, 2 succeeded capture 100", "1 succeeded capture 100 10, 2 succeeded capture 100, 3 succeeded refund -100 0 1", "", ""},
 		"marked by force":                         {"10", none, none + ", 1 succeeded capture 50", "10", ""},
 		"named by less, covered by other money":   {"10", "1 succeeded capture 60 10, 2 succeeded capture 40", "1 succeeded capture 60 10, 2 succeeded capture 40, 3 succeeded capture 1", "10", ""},
