@@ -1,9 +1,6 @@
 package wpdb_test
 
 import (
-	"context"
-	"io"
-	"net"
 	"testing"
 
 	"github.com/DATA-DOG/go-sqlmock"
@@ -29,77 +26,19 @@ func TestClusterOfTestServer(t *testing.T) {
 	}
 }
 
-// TestClusterOfGalera: a node reports itself and the size of its cluster, and two
-// servers behind one address are recognised.
+// TestClusterOfGalera: a node reports itself and the size of its cluster.
 func TestClusterOfGalera(t *testing.T) {
 	t.Parallel()
-	nodes := []*fixtures.Database{fixtures.NewGalera(t, fixtures.Small(now)), fixtures.NewGalera(t, fixtures.Small(now))}
-	balanced := withDSN(t, configOf(nodes[0]), func(c *mysql.Config) {
-		c.Net, c.Addr, c.DBName = "tcp", roundRobin(t, nodes), "information_schema"
-	})
-	for name, c := range map[string]struct {
-		config   wpdb.Config
-		balanced bool
-	}{
-		"a node":         {configOf(nodes[0]), false},
-		"behind a proxy": {balanced, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := wpdbtest.OpenConfig(t, c.config).Cluster(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Synced", Serving: true, Balanced: c.balanced}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("cluster (-want +got):\n%s", diff)
-			}
-			if !got.MultiPrimary() {
-				t.Error("every node of Galera takes writes")
-			}
-		})
-	}
-}
-
-// roundRobin starts a round-robin proxy in front of some servers and returns its
-// address.
-func roundRobin(t *testing.T, to []*fixtures.Database) string {
-	t.Helper()
-	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	got, err := wpdbtest.OpenConfig(t, configOf(fixtures.NewGalera(t, fixtures.Small(now)))).Cluster(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	go func() {
-		for i := 0; ; i++ {
-			client, err := listener.Accept()
-			if err != nil {
-				return // the test has ended
-			}
-			parts, err := mysql.ParseDSN(to[i%len(to)].DSN)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			var dialer net.Dialer
-			server, err := dialer.DialContext(context.WithoutCancel(t.Context()), parts.Net, parts.Addr)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
-				go func() {
-					_, _ = io.Copy(way[0], way[1])
-					_ = way[0].Close()
-				}()
-			}
-		}
-	}()
-	return listener.Addr().String()
+	if diff := cmp.Diff(wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Synced", Serving: true}, got); diff != "" {
+		t.Errorf("cluster (-want +got):\n%s", diff)
+	}
+	if !got.MultiPrimary() {
+		t.Error("every node of Galera takes writes")
+	}
 }
 
 // pairs returns the rows of a SHOW statement.

@@ -239,18 +239,13 @@ func TestClock(t *testing.T) {
 	}
 	d.login(t)
 	for body, want := range map[string]string{
-		`{"advance":"soon"}`:                           `"soon" is no duration`,
-		`{"now":"soon"}`:                               `"soon" is no date`,
-		`{"now":"today","advance":"1h"}`:               "send",
-		`{"then":"today"}`:                             "send",
-		`{"advance":"1h"} and more`:                    "send",
-		`{"now":"1733-01-01T08:00"}`:                   "now: is in the year 1733; a clock can show 1970 to 2199",
-		`{"now":"0001-01-01"}`:                         "now: is in the year 1;",
-		`{"now":"2320-01-01T00:00Z"}`:                  "now: is in the year 2320;",
-		`{"now":"2199-12-31T23:30Z"}`:                  "now: is in the year 2200;", // in Berlin
-		`{"advance":"2000000h"}`:                       "advance: is in the year 2255;",
-		`{"now":"2027-03-28T02:30"}`:                   "now: is a time that the clock skips on that day",
-		"":                                             "send",
+		`{"advance":"soon"}`:             `"soon" is no duration`,
+		`{"now":"soon"}`:                 `"soon" is no date`,
+		`{"now":"today","advance":"1h"}`: "send",
+		`{"then":"today"}`:               "send",
+		`{"advance":"1h"} and more`:      "send",
+		`{"now":"2199-12-31T23:30Z"}`:    "now: is in the year 2200;", // in Berlin
+		"":                               "send",
 		`{"now":"` + strings.Repeat("1", 1<<11) + `"}`: "send",
 	} {
 		if answer := d.control(t, http.MethodPost, "/clock", body, http.StatusBadRequest); !strings.Contains(answer.Error, want) {
