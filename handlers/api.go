@@ -35,7 +35,6 @@ type Options struct {
 	TrustedProxies      []*net.IPNet  // proxies whose X-Forwarded-For is trusted
 	AllowedOrigins      []string      // for CORS, which is off without any
 	LogClients          bool          // log client addresses too
-	MCP                 bool          // serve tools for AI agents at /mcp
 	Version             string        // of the program, for clients of /mcp
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
@@ -91,9 +90,7 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 			a.add(e, base, a.endpoints[routes[i].operation.id])
 		}
 	}
-	if options.MCP {
-		a.addMCP(e)
-	}
+	a.addMCP(e)
 	return e
 }
 

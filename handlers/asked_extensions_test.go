@@ -78,7 +78,7 @@ func newAskingServer(t *testing.T) *standIn {
 // asks makes the server ask a stand-in for the companion about times, prices and acceptance.
 func (s *server) asks(t *testing.T, answer func(action string, of json.RawMessage) (status int, says any)) {
 	t.Helper()
-	s.platform.Asker = ask.New(companiontest.New(t, s.platform.DB, s.platform.Now, answer), s.platform.Now, time.Minute)
+	s.platform.Asker = ask.New(companiontest.New(t, s.platform.DB, s.platform.Now, answer), s.platform.Now)
 	s.database.Execute(t, activate(pluginFile, "rules/rules.php"), reported("3"),
 		`REPLACE INTO wp_bookside_extensions (id, reported_at, plugins) VALUES (1, '2026-11-01', '[{"plugin":"rules","title":"House Rules","listeners":[{"hook":"latepoint_get_resources_grouped_by_day","callback":"a","priority":10},
 			{"hook":"latepoint_cart_calculate_prices","callback":"b","priority":10},{"hook":"latepoint_model_validate","callback":"c","priority":10}]}]')`)

@@ -28,7 +28,7 @@ import (
 )
 
 // withTools serves the tools for AI agents.
-func withTools(o *handlers.Options) { o.MCP, o.Version = true, "v1.2.3" }
+func withTools(o *handlers.Options) { o.Version = "v1.2.3" }
 
 // agentClient is a client of the tools.
 type agentClient struct {

@@ -39,12 +39,6 @@ type Config struct {
 	// GiveUp makes every statement fail once the server has not answered one within IOTimeout. It is for
 	// programs with a person waiting: each further statement would wait as long.
 	GiveUp bool
-	// NoKill disables killing abandoned statements: they end at their time
-	// limits.
-	NoKill bool
-	// TextOnly disables preparing statements on the server, for proxies that
-	// share connections without keeping track of it.
-	TextOnly bool
 }
 
 // constants returns the values that WordPress puts in place of options, which end

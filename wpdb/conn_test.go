@@ -78,56 +78,48 @@ func TestAbandonedStatements(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	const connections = 4
-	for name, c := range map[string]struct {
-		noKill   bool
-		requests int
-	}{"killed": {false, 150}, "ended by their limits": {true, 12}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			database := fixtures.New(t, fixtures.Legacy())
-			config, threads := ownAccount(t, database)
-			config.MaxOpen, config.AcquireTimeout, config.LockWait, config.NoKill = connections, time.Minute, time.Second, c.noKill
-			config.StatementTimeout = 2 * time.Second
-			db := wpdbtest.OpenConfig(t, config)
-			lockAgent(t, database)
+	database := fixtures.New(t, fixtures.Legacy())
+	config, threads := ownAccount(t, database)
+	config.MaxOpen, config.AcquireTimeout, config.LockWait = connections, time.Minute, time.Second
+	config.StatementTimeout = 2 * time.Second
+	db := wpdbtest.OpenConfig(t, config)
+	lockAgent(t, database)
 
-			over := make(chan struct{})
-			most := make(chan int)
-			go func() {
-				seen := 0
-				for {
-					select {
-					case <-over:
-						most <- seen
-						return
-					case <-time.After(time.Millisecond):
-						seen = max(seen, threads("TRUE"))
-					}
-				}
-			}()
-			var requests sync.WaitGroup
-			for i := range c.requests {
-				requests.Go(func() {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+i)*time.Millisecond)
-					defer cancel()
-					err := runAbandoned(ctx, db, i)
-					if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, wpdb.ErrConflict) && !errors.Is(err, wpdb.ErrTimeout) {
-						t.Errorf("request %d: error %v", i, err)
-					}
-				})
+	over := make(chan struct{})
+	most := make(chan int)
+	go func() {
+		seen := 0
+		for {
+			select {
+			case <-over:
+				most <- seen
+				return
+			case <-time.After(time.Millisecond):
+				seen = max(seen, threads("TRUE"))
 			}
-			requests.Wait()
-			nothingRuns(t, threads)
-			close(over)
-			if got, want := <-most, connections+1; got > want {
-				t.Errorf("%d threads, want %d at most", got, want)
-			}
-			for range 3 * connections { // no connection may get a late KILL
-				if err := change(t.Context(), db, "UPDATE wp_latepoint_agents SET phone = 'y' WHERE id = 2"); err != nil {
-					t.Error(err)
-				}
+		}
+	}()
+	var requests sync.WaitGroup
+	for i := range 150 {
+		requests.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+i)*time.Millisecond)
+			defer cancel()
+			err := runAbandoned(ctx, db, i)
+			if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, wpdb.ErrConflict) && !errors.Is(err, wpdb.ErrTimeout) {
+				t.Errorf("request %d: error %v", i, err)
 			}
 		})
+	}
+	requests.Wait()
+	nothingRuns(t, threads)
+	close(over)
+	if got, want := <-most, connections+1; got > want {
+		t.Errorf("%d threads, want %d at most", got, want)
+	}
+	for range 3 * connections { // no connection may get a late KILL
+		if err := change(t.Context(), db, "UPDATE wp_latepoint_agents SET phone = 'y' WHERE id = 2"); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -153,25 +145,20 @@ func runAbandoned(ctx context.Context, db *wpdb.DB, kind int) error {
 func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	for name, noKill := range map[string]bool{"killed": false, "ended by its limit": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			database := fixtures.New(t, fixtures.Legacy())
-			config, threads := ownAccount(t, database)
-			config.IOTimeout, config.LockWait, config.StatementTimeout, config.NoKill = 500*time.Millisecond, time.Second, 2*time.Second, noKill
-			config.MaxOpen, config.AcquireTimeout = 1, time.Minute
-			db := wpdbtest.OpenConfig(t, config)
-			lockAgent(t, database)
-			if err := change(t.Context(), db, writeAgent); !errors.Is(err, wpdb.ErrLinkLost) {
-				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
-			}
-			if err := ping(t.Context(), db); err != nil {
-				t.Error(err)
-			}
-			if n := threads("info LIKE '%latepoint%'"); n > 0 {
-				t.Errorf("%d statements still run beside the next one", n)
-			}
-		})
+	database := fixtures.New(t, fixtures.Legacy())
+	config, threads := ownAccount(t, database)
+	config.IOTimeout, config.LockWait, config.StatementTimeout = 500*time.Millisecond, time.Second, 2*time.Second
+	config.MaxOpen, config.AcquireTimeout = 1, time.Minute
+	db := wpdbtest.OpenConfig(t, config)
+	lockAgent(t, database)
+	if err := change(t.Context(), db, writeAgent); !errors.Is(err, wpdb.ErrLinkLost) {
+		t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
+	}
+	if err := ping(t.Context(), db); err != nil {
+		t.Error(err)
+	}
+	if n := threads("info LIKE '%latepoint%'"); n > 0 {
+		t.Errorf("%d statements still run beside the next one", n)
 	}
 }
 

@@ -66,10 +66,8 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.NoKill {
-		if conn.killer, err = newKiller(driver, c, conn.silent); err != nil {
-			return nil, err
-		}
+	if conn.killer, err = newKiller(driver, c, conn.silent); err != nil {
+		return nil, err
 	}
 	conn.seats = newPoolSemaphore(c.MaxOpen, c.AcquireTimeout)
 	pool := sql.OpenDB(conn)

@@ -19,9 +19,7 @@ func TestLater(t *testing.T) {
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	together := wpdbtest.OpenConfig(t, configOf(database))
-	c := configOf(database)
-	c.TextOnly = true
-	for name, db := range map[string]*wpdb.DB{"together": together, "one by one": together.OneByOne(), "behind a proxy": wpdbtest.OpenConfig(t, c)} {
+	for name, db := range map[string]*wpdb.DB{"together": together, "one by one": together.OneByOne()} {
 		insert := func(name any) sq.InsertBuilder {
 			return sq.Insert(db.Name(wpdb.Locations)).Columns("name", "status").Values(name, "active")
 		}

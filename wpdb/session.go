@@ -26,7 +26,6 @@ type connector struct {
 	seats    *poolSemaphore // of the pool, which threads that outlive their connections occupy; nil for none
 	lockWait int64          // limit for row locks, in seconds
 	limit    time.Duration  // within which the server ends any statement
-	textOnly bool           // see Config.TextOnly
 	together bool           // several statements may be sent together, unless rivals says otherwise
 	rivals   *atomic.Bool   // set once a server is seen on which other nodes abort transactions
 
@@ -38,10 +37,10 @@ type connector struct {
 // server's; if it is empty, settings that depend on it are omitted.
 func newConnector(base *mysql.Config, c Config, version string) (*connector, error) {
 	cfg := base.Clone()
-	cfg.ParseTime = false                              // dates stay texts, as the API prints them
-	cfg.InterpolateParams = true                       // one round trip per query, without preparing
-	cfg.ClientFoundRows = true                         // an UPDATE returns matched rows, not changed ones
-	cfg.MultiStatements = version != "" && !c.TextOnly // for Later alone, see oneStatement
+	cfg.ParseTime = false               // dates stay texts, as the API prints them
+	cfg.InterpolateParams = true        // one round trip per query, without preparing
+	cfg.ClientFoundRows = true          // an UPDATE returns matched rows, not changed ones
+	cfg.MultiStatements = version != "" // for Later alone, see oneStatement
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = c.ConnectTimeout, c.IOTimeout, c.IOTimeout
 	cfg.Logger = silent{}
 	lockWait := max(1, int64(c.LockWait/time.Second))
@@ -61,7 +60,7 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
-	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, textOnly: c.TextOnly, together: cfg.MultiStatements, rivals: new(atomic.Bool), silent: new(atomic.Bool)}
+	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, together: cfg.MultiStatements, rivals: new(atomic.Bool), silent: new(atomic.Bool)}
 	cfg.DialFunc = opened.dialLink
 	opened.encryption = newEncryption(cfg)
 	if cfg.TLS != nil {
@@ -127,7 +126,7 @@ func (c *connector) login(ctx context.Context) (driver.Conn, error) {
 		}
 		return nil, err
 	}
-	return &conn{driverConn: inner, socket: socket, seats: c.seats, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket), textOnly: c.textOnly}, nil
+	return &conn{driverConn: inner, socket: socket, seats: c.seats, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket)}, nil
 }
 
 // open logs in. The returned socket is nil if none was opened.

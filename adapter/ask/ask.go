@@ -133,7 +133,6 @@ type Asker struct {
 
 	companion *companion.Companion
 	now       domain.Clock
-	maxAge    time.Duration // of answers about times
 
 	mu       sync.Mutex
 	kept     map[Times]*keptOffer
@@ -158,9 +157,12 @@ func (k *keptOffer) pending() bool {
 	}
 }
 
-// New returns an Asker that caches answers about times for maxAge.
-func New(to *companion.Companion, now domain.Clock, maxAge time.Duration) *Asker {
-	return &Asker{companion: to, now: now, maxAge: maxAge, kept: map[Times]*keptOffer{}}
+// maxAge is how long an answer about times is kept. Before a booking is written, WordPress is asked again.
+const maxAge = time.Minute
+
+// New returns an Asker.
+func New(to *companion.Companion, now domain.Clock) *Asker {
+	return &Asker{companion: to, now: now, kept: map[Times]*keptOffer{}}
 }
 
 // asked is the body of a request, answered that of its response.
@@ -224,7 +226,7 @@ func (a *Asker) find(wanted []Times) (found []*keptOffer, missing map[Times]*kep
 	missing = map[Times]*keptOffer{}
 	for _, t := range wanted {
 		kept := a.kept[t]
-		if kept == nil || now.Sub(kept.at) >= a.maxAge && missing[t] == nil {
+		if kept == nil || now.Sub(kept.at) >= maxAge && missing[t] == nil {
 			kept = &keptOffer{done: make(chan struct{}), at: now}
 			a.kept[t], missing[t] = kept, kept
 		}
@@ -241,7 +243,7 @@ func (a *Asker) shrink(now time.Time, coming int) {
 		switch {
 		case k.pending():
 			return false
-		case now.Sub(k.at) >= a.maxAge:
+		case now.Sub(k.at) >= maxAge:
 			return true
 		}
 		size += k.size()

@@ -53,7 +53,7 @@ func newWordPress(t *testing.T) *wordPress {
 	w := &wordPress{Clock: fixtures.NewClock(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC))}
 	w.total.Store("1.0000")
 	db := wpdbtest.Open(t, fixtures.New(t, fixtures.Small(w.Now())), 4)
-	w.Asker = ask.New(companiontest.New(t, db, w.Now, func(action string, of json.RawMessage) (int, any) { return w.answer(t, action, of) }), w.Now, time.Minute)
+	w.Asker = ask.New(companiontest.New(t, db, w.Now, func(action string, of json.RawMessage) (int, any) { return w.answer(t, action, of) }), w.Now)
 	return w
 }
 

@@ -30,7 +30,7 @@ type New struct {
 	Start      availability.Moment
 	Duration   *int64 // minutes; nil for the service's own
 	Attendees  int64
-	Status     *string // nil for approved
+	Status     *string // nil for the default, see defaultStatus
 	CustomerID int64   // 0 for the customer described in Customer
 	Customer   records.CustomerFields
 	Price      *decimal.Decimal // before coupon and taxes; nil for the price of the service with its extras
@@ -82,7 +82,7 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 	if !pro { // without it, such fields are unknown
 		b.Extras, b.CouponCode = nil, ""
 	}
-	plan := bookingPlan{New: b, status: records.StatusApproved, notes: sanitize.TextareaField(b.Notes)}
+	plan := bookingPlan{New: b, notes: sanitize.TextareaField(b.Notes)}
 	tx.CheckText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
 		plan.status = *b.Status
@@ -98,6 +98,11 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 		return plan, err
 	}
 	var err error
+	if b.Status == nil {
+		if plan.status, err = defaultStatus(ctx, tx.Session, w, plan.service.ID); err != nil {
+			return plan, err
+		}
+	}
 	if plan.fields, err = readCustomFields(tx.Session, w, b.Fields, nil, "{}", &p); err != nil {
 		return plan, err
 	}

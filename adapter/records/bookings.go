@@ -348,7 +348,12 @@ func KnowsBookingStatus(ctx context.Context, s *session.Session, status string) 
 // BookingStatuses returns the platform's statuses of bookings and the site's custom ones.
 func BookingStatuses(ctx context.Context, s *session.Session) ([]string, error) {
 	settings, err := s.DB.SettingValues(ctx, session.SettingOwnStatuses)
-	return append(slices.Clone(knownStatuses), OwnStatuses(settings[session.SettingOwnStatuses])...), err
+	return BookingStatusesOf(settings), err
+}
+
+// BookingStatusesOf is BookingStatuses with the site's settings.
+func BookingStatusesOf(settings map[string]string) []string {
+	return append(slices.Clone(knownStatuses), OwnStatuses(settings[session.SettingOwnStatuses])...)
 }
 
 // OwnStatuses returns the codes of a site's custom booking statuses, from the setting with their labels.

@@ -12,7 +12,7 @@ import (
 // is no database here.
 func TestNobodyIsAskedForNobody(t *testing.T) {
 	t.Parallel()
-	asker := ask.New(nil, time.Now, time.Minute)
+	asker := ask.New(nil, time.Now)
 	const seen, reported = "0.2.0 1796000000", "0123456789abcdef 1796000000"
 	for name, s := range map[string]*Session{
 		"a plain site":                 {Asker: asker},

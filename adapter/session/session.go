@@ -43,6 +43,9 @@ type Platform struct {
 	BookingMetaKeys []string
 	// RefuseIgnored refuses writes that an extension would decide about but that is not honoured.
 	RefuseIgnored bool
+	// DefaultStatusOfSite gives bookings that are sent without a status that of the service or the site in
+	// place of approved.
+	DefaultStatusOfSite bool
 
 	// Languages are the site's translations of the plugin. NewPlatform finds them in the
 	// site's wp-content, if it is known.
@@ -84,18 +87,20 @@ type Session struct {
 	Events  *events.Relay
 	Asker   *ask.Asker
 	// Warnings are about the response, for the client.
-	Warnings        []string
-	journal         *journal.Journal
-	caller          *keys.Key // whose permissions apply; nil for the program itself
-	MetaKeys        []string  // see Platform.BookingMetaKeys
-	refuseIgnored   bool      // see Platform.RefuseIgnored
-	Totals          *Totals
-	languages       *language.Files
-	Shared          *Shared
-	asCaller        *Session      // the session of AsCaller; nil for this one
-	NoSharing       bool          // shares no statements with other requests
-	Export          *ExportCursor // nil for lists in pages, see ExportWith
-	AuthenticatedAt uint64        // see keys.Principal
+	Warnings      []string
+	journal       *journal.Journal
+	caller        *keys.Key // whose permissions apply; nil for the program itself
+	MetaKeys      []string  // see Platform.BookingMetaKeys
+	refuseIgnored bool      // see Platform.RefuseIgnored
+	// DefaultStatusOfSite is that of the Platform.
+	DefaultStatusOfSite bool
+	Totals              *Totals
+	languages           *language.Files
+	Shared              *Shared
+	asCaller            *Session      // the session of AsCaller; nil for this one
+	NoSharing           bool          // shares no statements with other requests
+	Export              *ExportCursor // nil for lists in pages, see ExportWith
+	AuthenticatedAt     uint64        // see keys.Principal
 	// TotalAge is the age of a list's size that the request shares with others; nil if it does not.
 	TotalAge *time.Duration
 }
@@ -166,7 +171,8 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	return &Session{
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
 		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Events: p.Events, Asker: p.Asker, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
-		Totals: &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
+		DefaultStatusOfSite: p.DefaultStatusOfSite,
+		Totals:              &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }
 

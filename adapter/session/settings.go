@@ -57,6 +57,7 @@ const (
 	SettingNoShowThreshold = "no_show_restriction_threshold"
 	SettingNoShowAction    = "no_show_restriction_action"
 	SettingFutureBookings  = "max_future_bookings_per_customer"
+	SettingDefaultStatus   = "default_booking_status"
 	settingPayLocally      = "enable_payments_local"
 	settingOfProcessor     = "enable_payment_processor_" // and its word
 
@@ -104,7 +105,7 @@ var writeSettingNames = slices.Concat([]string{
 	settingDateFormat, settingTimeSystem, SettingInvoices, SettingFreeInvoices, SettingInvoiceCompany, SettingInvoiceFrom, SettingInvoiceTo,
 	SettingInvoiceTaxID, SettingLogAddress, SettingMailProcessor, SettingBusinessName, SettingBusinessPhone, SettingBusinessAddress, SettingBusinessLogo, SettingOwnStatuses, SettingTaxes, SettingBookingFields,
 	SettingOfReason + "cancellation_reason", SettingOfReason + "reschedule_reason", SettingNoShows, SettingNoShowThreshold, SettingNoShowAction, SettingFutureBookings, settingPayLocally, SettingAssets,
-	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole,
+	SettingDashboard, SettingTerseDates, SettingUsersAsCustomers, SettingCustomerRole, SettingDefaultStatus,
 }, CustomerRuleSettings, currencySettings)
 
 // WriteSettings are the site's settings and options that writes and messages depend on.

@@ -33,8 +33,8 @@ If the server runs on another machine, forward its port first:
 		switch {
 		case err != nil:
 			return err
-		case !c.Admin.KeysPage || c.Admin.Listen == "":
-			return exit.Errorf(exit.Failure, nil, "the console is disabled: %s is false, or admin.listen is empty", settings.Named("admin.keys_page"))
+		case c.Admin.Listen == "":
+			return exit.Errorf(exit.Failure, nil, "the console is disabled: %s is empty", settings.Named(settings.AdminListen))
 		}
 		return p.withOwnTables(ctx, wpdb.AdminTokens, func(db *wpdb.DB) error {
 			token, err := keys.NewAdminTokens(db, p.now, rand.Reader).Issue(ctx, p.person())

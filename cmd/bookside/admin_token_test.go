@@ -80,24 +80,6 @@ func TestAdminToken(t *testing.T) {
 
 func TestAdminTokenWithoutConsole(t *testing.T) {
 	t.Parallel()
-	env := settingsFor(fixtures.Shared(t, fixtures.Small(now)), "BOOKSIDE_ADMIN__KEYS_PAGE=false")
-	s := serve(t, env)
-	if status, body := get(t, "http://"+s.admin()+"/console/login", ""); status != http.StatusNotFound || body != "" {
-		t.Errorf("status %d: %s", status, body)
-	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.admin()+"/wordpress/report", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unsigned, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unsigned.Body.Close()
-	if unsigned.StatusCode != http.StatusForbidden {
-		t.Errorf("WordPress without a signature: status %d", unsigned.StatusCode)
-	}
-	run(t, env, "", "admin-token").want(t, exit.Failure, "admin.keys_page (BOOKSIDE_ADMIN__KEYS_PAGE) is false")
 	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exit.Failure, "admin.listen is empty")
 	run(t, nil, "", "admin-token").want(t, exit.Usage, "db.dsn: ")
 }

@@ -65,7 +65,7 @@ var dependencies = map[string]struct {
 		before: func(s *faultySite) {
 			dsn, proxy := fixtures.NewFaultProxy(s.t, s.db.DSN)
 			// A lost connection keeps its place for as long as a statement may run.
-			s.proxy, s.env = proxy, append(s.env, "BOOKSIDE_DB__DSN="+dsn, "BOOKSIDE_DB__MAX_OPEN=4", "BOOKSIDE_DB__ACQUIRE_TIMEOUT=1s", "BOOKSIDE_DB__STATEMENT_TIMEOUT=2s")
+			s.proxy, s.env = proxy, append(s.env, "BOOKSIDE_DB__DSN="+dsn, "BOOKSIDE_DB__MAX_OPEN=4", "LIMIT_AcquireTimeout=1s", "LIMIT_StatementTimeout=2s")
 		},
 		statuses: []int{http.StatusServiceUnavailable},
 	},
@@ -230,8 +230,8 @@ func (s *faultySite) booking(n int) string {
 func newFaultySite(t *testing.T, dependency string, wordpress *fixtures.WordPressWorkers) *faultySite {
 	t.Helper()
 	s := &faultySite{t: t, db: small(t), clock: &movedClock{began: time.Now()}, wordpress: wordpress}
-	s.env = settingsFor(s.db, "BOOKSIDE_SERVER__REQUEST_TIMEOUT="+faultLimit.String(), "BOOKSIDE_SERVER__SHUTDOWN_TIMEOUT="+shutdownLimit.String(), "BOOKSIDE_SERVER__DRAIN_DELAY="+drainDelay.String(),
-		"BOOKSIDE_CHANGES__INTERVAL=1s", "BOOKSIDE_RATE_LIMIT__LIVE_PER_MINUTE=100000", "BOOKSIDE_RATE_LIMIT__LIVE_PER_HOUR=100000")
+	s.env = settingsFor(s.db, "BOOKSIDE_SERVER__REQUEST_TIMEOUT="+faultLimit.String(), "LIMIT_ShutdownTimeout="+shutdownLimit.String(), "LIMIT_DrainDelay="+drainDelay.String(),
+		"LIMIT_ChangesInterval=1s", "BOOKSIDE_RATE_LIMIT__LIVE_PER_MINUTE=100000", "BOOKSIDE_RATE_LIMIT__LIVE_PER_HOUR=100000")
 	s.key = newKey(t, s.env, "--permissions", "read,write,read_changes,write_webhooks")
 	token := run(t, s.env, "", "admin-token", "--quiet").want(t, exit.OK).stdout
 	s.addBookings()
@@ -633,7 +633,7 @@ func TestCommandsEndInTime(t *testing.T) {
 					proxy.Set(fixtures.Weather{Silent: true})
 				}()
 			}
-			env := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+dsn, "BOOKSIDE_DB__STATEMENT_TIMEOUT="+statementTimeout.String()))
+			env := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+dsn, "LIMIT_StatementTimeout="+statementTimeout.String()))
 			begun := time.Now()
 			got := run(t, env, "", c.args...)
 			took := time.Since(begun)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,9 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	now            domain.Clock
-	host           *setup.Host    // for setup; nil for this machine
-	given          settings.Flags // the command's flags
+	limits         settings.Limits // none for those of serve
+	host           *setup.Host     // for setup; nil for this machine
+	given          settings.Flags  // the command's flags
 }
 
 func init() { cobra.EnableCommandSorting = false } // the tree has its own order
@@ -252,4 +254,8 @@ func (p *program) configFlags(command *cobra.Command) *pflag.FlagSet {
 }
 
 // config reads the configuration, with the flags of the command.
-func (p *program) config() (settings.Config, error) { return settings.Read(p.env, p.given) }
+func (p *program) config() (settings.Config, error) {
+	c, err := settings.Read(p.env, p.given)
+	c.Limits = cmp.Or(p.limits, c.Limits)
+	return c, err
+}

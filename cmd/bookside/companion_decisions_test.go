@@ -46,7 +46,7 @@ func newDecidingSite(t *testing.T) *decidingSite {
 	b.key = newKey(t, settingsFor(db), "--permissions", "read,write")
 	wordpress := b.ServeByWorkers(t, 2)
 	loopback := "BOOKSIDE_WORDPRESS__LOOPBACK=" + wordpress.URL
-	b.s = serveAt(t, settingsFor(db, loopback, "BOOKSIDE_RATE_LIMIT__ENABLED=false"), time.Now)
+	b.s = serveAt(t, append(settingsFor(db, loopback), unlimited...), time.Now)
 	if a, err := roundTrip(t.Context(), http.MethodGet, wordpress.URL+"/"); err != nil || a.status >= http.StatusInternalServerError {
 		t.Fatalf("a visit: %+v, %v", a, err)
 	}
@@ -106,8 +106,6 @@ func TestCompanionDecidesTimes(t *testing.T) {
 	verify := []string{"verify", "--days", "2", "--seed", "7"}
 	bookings := s.number("SELECT COUNT(*) FROM {p}bookings")
 	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, s.loopback), "", verify...).want(t, exit.OK).stdout, "prices (--seed 7).\nThe API answers as the site does.\n")
-	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, s.loopback, "BOOKSIDE_EXTENSIONS__ASK=never"), "", verify...).want(t, exit.Different).stdout,
-		": the site offers 06:07, which the API does not\n", ": a booking costs ", "\nWhat may be the reason: Decides; see bookside check\n")
 	run(t, settingsFor(s.db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1"), "", verify...).want(t, exit.Failure)
 	if after := s.number("SELECT COUNT(*) FROM {p}bookings"); after != bookings {
 		t.Errorf("%d bookings, and %d after the comparison", bookings, after)
@@ -223,10 +221,6 @@ func TestCompanionDecidesBookings(t *testing.T) {
 	status, text, header = post("/bookings", at(1, "11:00", ""))
 	if warning := header.Get("Warning"); status != http.StatusCreated || warning != `199 bookside "WordPress does not answer: this is without Decides"` {
 		t.Error("served without WordPress", status, text, warning)
-	}
-	s.s = serveAt(t, settingsFor(s.db, away, "BOOKSIDE_EXTENSIONS__ASK=never"), time.Now)
-	if status, text, header := post("/bookings", at(2, "11:00", "")); status != http.StatusCreated || header.Get("Warning") != "" {
-		t.Error("never asked", status, text)
 	}
 	s.s = reached
 	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, away), "", "check").want(t, exit.OK).stdout, "WordPress cannot be asked: ", "See wordpress.loopback")

@@ -59,7 +59,7 @@ func phpStandIn(t *testing.T, of string, change func(path string, body []byte) [
 // TestCompareCommand covers sources, exit codes and output.
 func TestCompareCommand(t *testing.T) {
 	t.Parallel()
-	env := settingsFor(fixtures.Shared(t, fixtures.Small(now)), "BOOKSIDE_RATE_LIMIT__ENABLED=false")
+	env := settingsFor(fixtures.Shared(t, fixtures.Small(now)), unlimited...)
 	key := keyFile(t, env)
 	bookside := serve(t, env).url
 	php := phpStandIn(t, bookside, func(path string, body []byte) []byte {

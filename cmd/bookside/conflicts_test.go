@@ -16,13 +16,13 @@ func overlap(t *testing.T, db *fixtures.Database) {
 		(7002, 1, 1, 1, 'approved', '2027-06-01', 570, '2027-06-01', 630, 0, 0, 1)`)
 }
 
-// TestServeMetrics: a running server logs and counts overlaps, and serves metrics and,
-// if enabled, profiles at the admin address.
+// TestServeMetrics: a running server logs and counts overlaps, and serves metrics and
+// profiles at the admin address.
 func TestServeMetrics(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	overlap(t, db)
-	s := serve(t, settingsFor(db, "BOOKSIDE_ADMIN__PPROF=true"))
+	s := serve(t, settingsFor(db))
 	admin := "http://" + s.admin()
 	s.eventually("the first look for overlaps", func() bool {
 		return strings.Contains(s.stderr.String(), `"msg":"bookings overlap","agent_id":1,"booking_ids":[7001,7002]`)

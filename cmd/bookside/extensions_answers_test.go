@@ -48,7 +48,7 @@ func TestAnswersWithExtensions(t *testing.T) {
 		writeBelow(t, b.Content, map[string]string{"plugins/" + path: string(readFile(t, "testdata/"+name+".php"))})
 	}
 	s := &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}
-	b.s = serveAt(t, settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK="+s.wordpress.URL, "BOOKSIDE_RATE_LIMIT__ENABLED=false"), time.Now)
+	b.s = serveAt(t, append(settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK="+s.wordpress.URL), unlimited...), time.Now)
 	for _, c := range []struct {
 		name  string
 		asked bool

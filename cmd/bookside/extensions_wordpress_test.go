@@ -36,7 +36,7 @@ func TestTimesWithCalendars(t *testing.T) {
 	execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_google_calendar', 'off'), ('enable_apple_calendar', 'on')")
 	execute(t, db.SQL, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
 	w.Activate(t, "latepoint/latepoint.php")
-	env := settingsFor(db, "BOOKSIDE_RATE_LIMIT__ENABLED=false")
+	env := settingsFor(db, unlimited...)
 	key := newKey(t, env)
 	s := serve(t, env)
 	none := timesOfYear(t, w, s, key)

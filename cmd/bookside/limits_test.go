@@ -25,8 +25,8 @@ func TestConnectionBudget(t *testing.T) {
 	const budget = 3
 	key := newKey(t, settingsFor(db), "--permissions", "read,write")
 	dsn := "BOOKSIDE_DB__DSN=" + settings.Lookup(account(t, db, "ALL ON *"), "BOOKSIDE_DB__DSN")
-	s := serve(t, lastWins(append(settingsFor(db), dsn, fmt.Sprintf("BOOKSIDE_DB__MAX_OPEN=%d", budget),
-		"BOOKSIDE_DB__ACQUIRE_TIMEOUT=1m", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=1m", "BOOKSIDE_RATE_LIMIT__ENABLED=false")))
+	s := serve(t, lastWins(append(settingsFor(db, dsn, fmt.Sprintf("BOOKSIDE_DB__MAX_OPEN=%d", budget),
+		"LIMIT_AcquireTimeout=1m", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=1m"), unlimited...)))
 	admin := "http://" + s.admin()
 
 	done := make(chan struct{})
@@ -117,7 +117,7 @@ func dialRaw(t *testing.T, url string) net.Conn {
 // TestRawClients: slow senders are disconnected, and requests that exceed a limit are rejected.
 func TestRawClients(t *testing.T) {
 	t.Parallel()
-	env := settingsFor(small(t), "BOOKSIDE_SERVER__HEADER_TIMEOUT=3s", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=3s")
+	env := settingsFor(small(t), "LIMIT_HeaderTimeout=3s", "BOOKSIDE_SERVER__REQUEST_TIMEOUT=3s")
 	s := serve(t, env)
 	key := newKey(t, env, "--permissions", "write,read")
 	for name, c := range map[string]struct{ sent, heard string }{

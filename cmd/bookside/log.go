@@ -12,11 +12,11 @@ import (
 	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
-// newLog returns a log that writes to w.
-func newLog(w io.Writer, name, format string, env []string) *slog.Logger {
+// newLog returns a log that writes to w: text for people in a terminal, and JSON elsewhere.
+func newLog(w io.Writer, name string, env []string) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(name)) // always a valid log.level
-	if format == settings.FormatText || format == settings.FormatAuto && isTerminal(w) {
+	if isTerminal(w) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !mayColor(w, env)}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))

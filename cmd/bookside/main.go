@@ -21,11 +21,14 @@ import (
 	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
-func main() {
+func main() { os.Exit(runProcess(settings.StandardLimits())) }
+
+// runProcess runs the command of the process's arguments, and returns its exit code.
+func runProcess(limits settings.Limits) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	p := program{env: settings.WithSystemFile(os.Environ(), settings.SystemFile), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
-	os.Exit(exit.Report(os.Stderr, p.run(ctx, os.Args[1:])))
+	p := program{env: settings.WithSystemFile(os.Environ(), settings.SystemFile), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, limits: limits}
+	return exit.Report(os.Stderr, p.run(ctx, os.Args[1:]))
 }
 
 // commands returns the tree of commands. Each command has a file, with its flags.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 				panic(err)
 			}
 		}
-		main()
+		os.Exit(runProcess(limitsOf(os.Environ())))
 	}
 	os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements))
 }
@@ -46,8 +47,30 @@ func settingsFor(db *fixtures.Database, more ...string) []string {
 		"BOOKSIDE_DB__PREFIX=" + db.Prefix,
 		"BOOKSIDE_SERVER__LISTEN=127.0.0.1:0",
 		"BOOKSIDE_ADMIN__LISTEN=127.0.0.1:0",
-		"BOOKSIDE_SERVER__DRAIN_DELAY=0s",
+		"LIMIT_DrainDelay=0s",
 	}, more...)
+}
+
+// limitsOf returns the limits of a program with an environment: those of serve, but for entries such as
+// LIMIT_DrainDelay=0s.
+func limitsOf(env []string) settings.Limits {
+	limits := settings.StandardLimits()
+	for _, entry := range env {
+		if name, value, ok := strings.Cut(strings.TrimPrefix(entry, "LIMIT_"), "="); ok && strings.HasPrefix(entry, "LIMIT_") {
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				panic(err)
+			}
+			reflect.ValueOf(&limits).Elem().FieldByName(name).SetInt(int64(d))
+		}
+	}
+	return limits
+}
+
+// unlimited lets keys send as many requests as they like.
+var unlimited = []string{
+	"BOOKSIDE_RATE_LIMIT__LIVE_PER_MINUTE=1000000", "BOOKSIDE_RATE_LIMIT__LIVE_PER_HOUR=1000000",
+	"BOOKSIDE_RATE_LIMIT__TEST_PER_MINUTE=1000000", "BOOKSIDE_RATE_LIMIT__TEST_PER_HOUR=1000000",
 }
 
 // adminSettings returns the environment with an account that can see whether any table exists.
@@ -77,7 +100,7 @@ func run(t *testing.T, env []string, stdin string, args ...string) result {
 func runAt(t *testing.T, clock domain.Clock, env []string, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr fixtures.Buffer
-	p := program{env: env, stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: clock}
+	p := program{env: env, stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr, now: clock, limits: limitsOf(env)}
 	code := exit.Report(&stderr, p.run(t.Context(), args))
 	return result{code, stdout.String(), stderr.String()}
 }
@@ -147,7 +170,7 @@ func launchAt(t *testing.T, env []string, clock domain.Clock) (s *testServer, st
 	ctx, cancel := context.WithCancel(t.Context())
 	reader, writer := io.Pipe()
 	s = &testServer{t: t, stderr: &fixtures.Buffer{}, cancel: cancel, ended: make(chan error, 1)}
-	p := program{env: env, stdin: strings.NewReader(""), stdout: writer, stderr: s.stderr, now: clock}
+	p := program{env: env, stdin: strings.NewReader(""), stdout: writer, stderr: s.stderr, now: clock, limits: limitsOf(env)}
 	go func() {
 		err := p.run(ctx, []string{"serve"})
 		s.ended <- err

@@ -96,7 +96,7 @@ func (s *supervisor) hear(want string) {
 func TestRestartBehindProxy(t *testing.T) {
 	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(time.Now())) // the program uses the real clock
-	env := lastWins(settingsFor(db, "BOOKSIDE_SERVER__DRAIN_DELAY=200ms", "BOOKSIDE_RATE_LIMIT__ENABLED=false"))
+	env := lastWins(append(settingsFor(db, "LIMIT_DrainDelay=200ms"), unlimited...))
 	before := countBookings(t, db)
 	program, address := newSupervisor(t, env)
 	l := &load{t: t, proxy: startNginx(t, address, "/nowhere", ""), key: newKey(t, env, "--permissions", "read,write")}

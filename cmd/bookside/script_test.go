@@ -97,7 +97,7 @@ func setUpMachine(env *testscript.Env) error {
 	for name, value := range map[string]string{
 		"PATH": filepath.Join(env.WorkDir, "bin") + ":" + os.Getenv("PATH"), "HOME": filepath.Join(env.WorkDir, "home"),
 		"BE_BOOKSIDE": "1", "BOOKSIDE_WORDPRESS__CONFIG": filepath.Join(env.WorkDir, "site"), "BOOKSIDE_SERVER__LISTEN": api, "BOOKSIDE_ADMIN__LISTEN": "127.0.0.1:0",
-		"BOOKSIDE_SERVER__DRAIN_DELAY": "0s", "BOOKSIDE_CHANGES__INTERVAL": "1s",
+		"LIMIT_DrainDelay": "0s", "LIMIT_ChangesInterval": "1s",
 	} {
 		env.Setenv(name, value)
 	}

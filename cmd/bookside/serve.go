@@ -54,7 +54,7 @@ func (p *program) printConfig(c settings.Config) error {
 func (p *program) serveSite(ctx context.Context, c settings.Config) error {
 	s := server.Server{
 		Config: c, Env: p.env, Now: p.now, Stdout: p.stdout,
-		Log: newLog(p.stderr, c.Log.Level, c.Log.Format, p.env),
+		Log: newLog(p.stderr, c.Log.Level, p.env),
 	}
 	return s.Run(ctx)
 }

@@ -94,7 +94,7 @@ func TestServeIsNotForTests(t *testing.T) {
 // path. A container's health check uses localhost.
 func TestAdminNames(t *testing.T) {
 	t.Parallel()
-	s := serve(t, append(settingsFor(small(t)), "BOOKSIDE_ADMIN__HOSTS=bookside", "BOOKSIDE_ADMIN__LISTEN=:0", "BOOKSIDE_ADMIN__PPROF=true"))
+	s := serve(t, append(settingsFor(small(t)), "BOOKSIDE_ADMIN__HOSTS=bookside", "BOOKSIDE_ADMIN__LISTEN=:0"))
 	_, port, err := net.SplitHostPort(s.admin())
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestWaitingForDatabase(t *testing.T) {
 	t.Parallel()
 	s, _ := launch(t, []string{
 		"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/site", "BOOKSIDE_SERVER__LISTEN=127.0.0.1:0", "BOOKSIDE_ADMIN__LISTEN=127.0.0.1:0",
-		"BOOKSIDE_DB__CONNECT_WAIT=10m",
+		"LIMIT_ConnectWait=10m",
 	})
 	admin := "http://" + s.admin()
 	s.eventually("a line about waiting", func() bool { return strings.Contains(s.stderr.String(), "waiting for the database") })
@@ -212,11 +212,11 @@ func TestServeFails(t *testing.T) {
 			[]string{"another program is listening on " + other.Addr().String(), "server.listen (BOOKSIDE_SERVER__LISTEN)"}},
 		{"port of the probes taken", settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+other.Addr().String()), exit.PortTaken,
 			[]string{"another program is listening on " + other.Addr().String(), "admin.listen (BOOKSIDE_ADMIN__LISTEN)"}},
-		{"port taken and no database", []string{"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_SERVER__LISTEN=" + other.Addr().String(), "BOOKSIDE_DB__CONNECT_WAIT=10m"}, exit.PortTaken, nil},
+		{"port taken and no database", []string{"BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_SERVER__LISTEN=" + other.Addr().String(), "LIMIT_ConnectWait=10m"}, exit.PortTaken, nil},
 		{"address of another machine", settingsFor(db, "BOOKSIDE_SERVER__LISTEN=192.0.2.1:80"), exit.Failure, []string{"server.listen: "}},
-		{"no server", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exit.Unreachable,
+		{"no server", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(127.0.0.1:1)/d", "LIMIT_ConnectWait=1ms"), exit.Unreachable,
 			[]string{"the database at 127.0.0.1:1 cannot be reached", "connection refused"}},
-		{"no such host", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(db.invalid:3306)/d", "BOOKSIDE_DB__CONNECT_WAIT=1ms"), exit.Unreachable,
+		{"no such host", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(db.invalid:3306)/d", "LIMIT_ConnectWait=1ms"), exit.Unreachable,
 			[]string{"the database at db.invalid:3306 cannot be reached"}},
 		{"DSN the driver refuses", settingsFor(db, "BOOKSIDE_DB__DSN=u:s3cret@tcp(h)/d?timeout=s3cret"), exit.Usage,
 			[]string{"db.dsn (BOOKSIDE_DB__DSN): invalid data source name", "parameters after ?"}},

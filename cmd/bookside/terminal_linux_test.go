@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
 // terminal returns a terminal, and a function that closes it and returns what was written to it.
@@ -50,22 +48,21 @@ func terminal(t *testing.T) (tty *os.File, read func() string) {
 	}
 }
 
-// TestLogOnATerminal: without a configured format, people get text, in color unless they do not want it.
+// TestLogOnATerminal: people get text, in color unless they do not want it.
 func TestLogOnATerminal(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name, format string
-		env          []string
-		want         string // regular expression
+		name string
+		env  []string
+		want string // regular expression
 	}{
-		{"auto", settings.FormatAuto, nil, `^\x1b\[2m\d\d:\d\d:\d\d\x1b\[0m .*WRN.* bookings overlap .*agent_id=.*7\n$`},
-		{"auto without color", settings.FormatAuto, []string{"NO_COLOR=1"}, `^\d\d:\d\d:\d\d WRN bookings overlap agent_id=7\n$`},
-		{"JSON", settings.FormatJSON, nil, `^\{"time":".*","level":"WARN","msg":"bookings overlap","agent_id":7\}\n$`},
+		{"in color", nil, `^\x1b\[2m\d\d:\d\d:\d\d\x1b\[0m .*WRN.* bookings overlap .*agent_id=.*7\n$`},
+		{"without color", []string{"NO_COLOR=1"}, `^\d\d:\d\d:\d\d WRN bookings overlap agent_id=7\n$`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			tty, read := terminal(t)
-			newLog(tty, "info", test.format, test.env).Warn("bookings overlap", "agent_id", 7)
+			newLog(tty, "info", test.env).Warn("bookings overlap", "agent_id", 7)
 			if got := read(); !regexp.MustCompile(test.want).MatchString(got) {
 				t.Errorf("%q does not match %s", got, test.want)
 			}

@@ -34,7 +34,7 @@ func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	db := small(t)
-	env := settingsFor(db, "BOOKSIDE_CHANGES__INTERVAL=1s", "BOOKSIDE_WEBHOOKS__ALLOW_PRIVATE=true")
+	env := settingsFor(db, "LIMIT_ChangesInterval=1s", "BOOKSIDE_WEBHOOKS__ALLOW_PRIVATE=true")
 	key := newKey(t, env, "--permissions", "read,write,read_changes,write_webhooks")
 	events, release := make(chan string), make(chan bool)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

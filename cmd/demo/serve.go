@@ -115,9 +115,8 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 		c.DB.DSN, save = engine.DSN, engine.Save
 		c.Server.RequestTimeout = time.Minute // the embedded database is slow
 	}
-	c.Server.DrainDelay, c.Server.ShutdownTimeout = 0, 2*time.Second // there is no proxy, and tests are in a hurry
-	c.Changes.Interval = time.Second
-	c.RateLimit.Enabled = false
+	c.Limits.DrainDelay, c.Limits.ShutdownTimeout = 0, 2*time.Second // there is no proxy, and tests are in a hurry
+	c.Limits.ChangesInterval = time.Second
 	c.Webhooks.AllowPrivate = true // receivers on this machine
 	if err := loaded.store(ctx, c, o.force); err != nil {
 		return err

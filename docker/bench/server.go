@@ -24,7 +24,9 @@ func newServer(ctx context.Context, program, dsn string) (*server, error) {
 	}
 	address := listener.Addr().String()
 	return &server{program, address, []string{
-		"BOOKSIDE_DB__DSN=" + dsn, "BOOKSIDE_DB__PREFIX=wp_", "BOOKSIDE_SERVER__LISTEN=" + address, "BOOKSIDE_ADMIN__LISTEN=", "BOOKSIDE_RATE_LIMIT__ENABLED=false",
+		"BOOKSIDE_DB__DSN=" + dsn, "BOOKSIDE_DB__PREFIX=wp_", "BOOKSIDE_SERVER__LISTEN=" + address, "BOOKSIDE_ADMIN__LISTEN=",
+		"BOOKSIDE_RATE_LIMIT__LIVE_PER_MINUTE=100000000", "BOOKSIDE_RATE_LIMIT__LIVE_PER_HOUR=100000000",
+		"BOOKSIDE_RATE_LIMIT__TEST_PER_MINUTE=100000000", "BOOKSIDE_RATE_LIMIT__TEST_PER_HOUR=100000000",
 	}}, listener.Close()
 }
 

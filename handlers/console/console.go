@@ -80,8 +80,6 @@ type Site struct {
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool   // whether the API is behind a web server
 	Proxy    Proxy  // of the console
-	// ReadOnly is set if administrators may only look.
-	ReadOnly bool
 	// Ask sends a request to the API for an administrator, see handlers.AskFor.
 	Ask     func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
 	Timeout time.Duration // bounds the time that a request may take in the database

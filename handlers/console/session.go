@@ -84,23 +84,12 @@ func (c *Console) open(v *visit) error {
 // redisplay shows a submitted form again, with a problem.
 type redisplay func(v *visit, status int, problem page.Text) error
 
-// withForm serves forms that change something. The setting admin.read_only switches them off.
+// withForm serves forms that change something.
 func (c *Console) withForm(show redisplay, submit func(*visit) error) http.Handler {
-	return c.withSentForm(show, c.unlessReadOnly(func(v *visit) error {
+	return c.withSentForm(show, func(v *visit) error {
 		defer v.Reports.Forget() // what the form changes may be on the overview
 		return submit(v)
-	}))
-}
-
-// unlessReadOnly refuses what the setting admin.read_only switches off.
-func (c *Console) unlessReadOnly(serve func(*visit) error) func(*visit) error {
-	return func(v *visit) error {
-		if v.ReadOnly {
-			c.showMessage(v, http.StatusForbidden, "Nothing can be changed here", "The setting admin.read_only lets administrators only look.")
-			return nil
-		}
-		return serve(v)
-	}
+	})
 }
 
 // withSentForm serves forms of the current session. A form of an earlier session is shown again for

@@ -24,7 +24,7 @@ func bareServer(t *testing.T, memory int64, handler http.Handler) (address strin
 		t.Fatal(err)
 	}
 	all = newConnections(memory, func() {})
-	server := http.Server{Handler: limitFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: settings.Default().Server.HeaderTimeout}
+	server := http.Server{Handler: limitFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: settings.Default().Limits.HeaderTimeout}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(&boundedListener{listener, all}) }()
 	t.Cleanup(func() {
@@ -76,7 +76,7 @@ func TestStopDoesNotWaitForHeaders(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := settings.Default()
-			c.Server.HeaderTimeout, c.Server.ShutdownTimeout = time.Hour, time.Minute
+			c.Limits.HeaderTimeout, c.Limits.ShutdownTimeout = time.Hour, time.Minute
 			stop := bare(c).start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), adminMemory)
 			conn := dial(t, listener.Addr().String())
 			if _, err := io.WriteString(conn, sent); err != nil {

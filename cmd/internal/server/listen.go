@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"sync"
@@ -98,15 +99,15 @@ func limitFields(next http.Handler) http.Handler {
 // start serves in the background, with a memory limit in bytes for its connections. stop waits for running
 // requests to finish and cancels them after the configured time; calling it once is enough.
 func (s *Server) start(listener net.Listener, handler http.Handler, memory int64) (stop func() error) {
-	c := s.Config.Server
+	requests, limits := s.Config.Server.RequestTimeout, s.Config.Limits
 	connections := newConnections(memory, s.metrics.ConnectionDropped)
 	listener = &boundedListener{listener, connections}
 	server := &http.Server{
 		Handler:           limitFields(handler),
-		ReadHeaderTimeout: c.HeaderTimeout,
+		ReadHeaderTimeout: limits.HeaderTimeout,
 		// After this time a request that is still running is canceled.
-		ReadTimeout:    c.HeaderTimeout + c.RequestTimeout,
-		WriteTimeout:   c.RequestTimeout + c.WriteTimeout,
+		ReadTimeout:    limits.HeaderTimeout + requests,
+		WriteTimeout:   requests + limits.WriteTimeout,
 		IdleTimeout:    2 * time.Minute, // longer than most proxies keep a connection
 		MaxHeaderBytes: maxHeader,
 		// The handler also gets "OPTIONS *", because it may reject the Host.
@@ -123,7 +124,7 @@ func (s *Server) start(listener net.Listener, handler http.Handler, memory int64
 		}
 	}()
 	return sync.OnceValue(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), s.Config.Server.ShutdownTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.Config.Limits.ShutdownTimeout)
 		defer cancel()
 		defer context.AfterFunc(s.last, func() { time.AfterFunc(lastWait, cancel) })()
 		// Shutdown drops requests on connections that were just accepted, so the port is closed first.
@@ -164,4 +165,10 @@ func Dialable(address string) string {
 		return net.JoinHostPort("localhost", port)
 	}
 	return address
+}
+
+// loopback reports whether only this machine reaches an address.
+func loopback(address string) bool {
+	parsed, err := netip.ParseAddrPort(address)
+	return err == nil && parsed.Addr().IsLoopback()
 }

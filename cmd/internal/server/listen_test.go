@@ -35,7 +35,7 @@ func dial(t *testing.T, address string) net.Conn {
 func TestSlowReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	c := settings.Default()
-	c.Server.RequestTimeout, c.Server.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
+	c.Server.RequestTimeout, c.Limits.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
 	s := bare(c)
 	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 func TestDrainCancelsRequests(t *testing.T) {
 	t.Parallel()
 	c := settings.Default()
-	c.Server.ShutdownTimeout = time.Millisecond
+	c.Limits.ShutdownTimeout = time.Millisecond
 	s := bare(c)
 	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	if err != nil {

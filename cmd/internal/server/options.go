@@ -8,22 +8,29 @@ import (
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
+// Requests beyond these numbers are refused.
+const (
+	maxConcurrent       = 256  // processed at the same time
+	maxWaiting          = 1000 // that wait for changes at the same time
+	maxExports          = 4    // lists sent as CSV or iCalendar at the same time
+	failedKeysPerMinute = 100  // with an invalid key, of an address
+)
+
 func handlerOptions(c settings.Config) (handlers.Options, error) {
 	o := handlers.Options{
 		BasePaths:           c.Server.BasePaths,
 		QueryParameter:      c.Auth.QueryParameter,
 		SiteTimestamps:      c.Compat.Timestamps == "site",
 		RequestTimeout:      c.Server.RequestTimeout,
-		MaxConcurrent:       c.Server.MaxConcurrent,
-		MaxWaiting:          c.Changes.Waiting,
-		MaxExports:          c.Lists.MaxExports,
+		MaxConcurrent:       maxConcurrent,
+		MaxWaiting:          maxWaiting,
+		MaxExports:          maxExports,
 		AllowedOrigins:      c.Server.CORSOrigins,
-		FailedKeysPerMinute: c.Auth.FailedKeysPerMinute,
+		FailedKeysPerMinute: failedKeysPerMinute,
 		LogClients:          c.Log.Clients,
-		MCP:                 c.MCP.Enabled,
 		Version:             Build().Version,
 		RateLimit: ratelimit.Options{
-			Enabled: c.RateLimit.Enabled,
+			Enabled: true,
 			Live:    ratelimit.Limits{PerMinute: int64(c.RateLimit.LivePerMinute), PerHour: int64(c.RateLimit.LivePerHour)},
 			Test:    ratelimit.Limits{PerMinute: int64(c.RateLimit.TestPerMinute), PerHour: int64(c.RateLimit.TestPerHour)},
 		},

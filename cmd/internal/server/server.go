@@ -111,7 +111,7 @@ func (s *Server) serveSite(ctx context.Context, api *apiServer) (again *reopenin
 			err = errors.Join(err, closed)
 		}
 	}()
-	s.metrics.OverlapInterval(s.Config.Conflicts.Interval)
+	s.metrics.OverlapInterval(s.Config.Limits.ConflictsInterval)
 	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
 		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
 	}
@@ -135,7 +135,7 @@ func collectLess(env []string) {
 func (s *Server) makeProbes() {
 	s.probes = monitor.NewAdmin(s.Log, adminHosts(s.Config))
 	s.probes.ServeMetrics(s.metrics)
-	if s.Config.Admin.PProf {
+	if loopback(s.Config.Admin.Listen) {
 		s.probes.ServeProfiles()
 	}
 	german, err := language.Parse(languages.German)
@@ -144,9 +144,7 @@ func (s *Server) makeProbes() {
 	}
 	s.console = console.New(s.Now, s.Log, german)
 	s.probes.Handle(console.WordPressPath, s.console)
-	if s.Config.Admin.KeysPage {
-		s.probes.Mount(console.Path, s.console)
-	}
+	s.probes.Mount(console.Path, s.console)
 	for path, handler := range s.Routes {
 		s.probes.HandleExact(path, handler)
 	}
@@ -208,8 +206,7 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 			Address:    s.Config.Admin.BaseURL,
 			UserHeader: s.Config.Admin.TrustedUserHeader, Networks: options.TrustedProxies,
 		},
-		ReadOnly: s.Config.Admin.ReadOnly,
-		Timeout:  options.RequestTimeout,
+		Timeout: options.RequestTimeout,
 	})
 	s.Log.Info("serving", "address", api.address, "prefix", db.Prefix(), "database", db.Version())
 	if s.reopened != nil {

@@ -21,7 +21,7 @@ import (
 
 // open opens the site, waiting for its database.
 func (s *Server) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) {
-	db, err := wpdb.OpenWhenUp(ctx, s.target.Config, s.Config.DB.ConnectWait, s.logWait)
+	db, err := wpdb.OpenWhenUp(ctx, s.target.Config, s.Config.Limits.ConnectWait, s.logWait)
 	if err != nil {
 		return nil, nil, s.target.Explain(err)
 	}
@@ -103,17 +103,14 @@ func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Plat
 	platform := session.NewPlatform(db, now)
 	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
 	platform.RefuseIgnored = c.Extensions.Unknown == settings.RefuseUnknown
-	if c.Extensions.Ask == settings.AskAuto {
-		platform.Asker = NewAsker(c, platform)
-	}
-	platform.Totals.ExactTime = time.Duration(c.Lists.ExactCountMS) * time.Millisecond
-	platform.Totals.MaxAge = c.Lists.CountMaxAge
+	platform.DefaultStatusOfSite = c.Bookings.DefaultStatus == settings.DefaultSite
+	platform.Asker = NewAsker(c, platform)
 	return platform
 }
 
 // NewAsker returns who asks WordPress what extensions of a site decide.
 func NewAsker(c settings.Config, platform *session.Platform) *ask.Asker {
-	asker := ask.New(newCompanion(c, platform), platform.Now, c.Extensions.Cache)
+	asker := ask.New(newCompanion(c, platform), platform.Now)
 	asker.Serve = c.Extensions.Unreachable == settings.ServeUnreachable
 	return asker
 }

@@ -12,7 +12,7 @@ func (s *Server) limitStopping(ctx context.Context) (release func()) {
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.last = last
 	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(s.Config.Server.DrainDelay+s.Config.Server.ShutdownTimeout, cancel)
+		time.AfterFunc(s.Config.Limits.DrainDelay+s.Config.Limits.ShutdownTimeout, cancel)
 	})
 	return func() { stop(); cancel() }
 }
@@ -63,12 +63,12 @@ func (s *Server) drain(ctx context.Context, api *closingHandler) error {
 	s.probes.Stopping()
 	api.closing.Store(true)
 	s.Log.Info("stopping: new requests are accepted for a while, running ones may finish",
-		"for", s.Config.Server.DrainDelay.String(), "within", s.Config.Server.ShutdownTimeout.String())
+		"for", s.Config.Limits.DrainDelay.String(), "within", s.Config.Limits.ShutdownTimeout.String())
 	s.notifySystemd(context.WithoutCancel(ctx), stateStopping)
 	select {
 	case err := <-s.ended:
 		return err
-	case <-time.After(s.Config.Server.DrainDelay):
+	case <-time.After(s.Config.Limits.DrainDelay):
 		return nil
 	}
 }

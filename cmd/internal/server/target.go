@@ -59,11 +59,9 @@ func NewTarget(c settings.Config) (Target, error) {
 	t.Config.Prefix = wpdb.SitePrefix(t.BasePrefix, c.WordPress.SiteID)
 	t.Config.TLS, t.Config.TLSCA = wpdb.TLS(c.DB.TLS), c.DB.TLSCA
 	t.Config.MaxOpen = c.DB.MaxOpen
-	t.Config.AcquireTimeout = c.DB.AcquireTimeout
-	t.Config.StatementTimeout = c.DB.StatementTimeout
+	t.Config.AcquireTimeout = c.Limits.AcquireTimeout
+	t.Config.StatementTimeout = c.Limits.StatementTimeout
 	t.Config.LockWait = lockWait(c)
-	t.Config.NoKill = !c.DB.KillAbandoned
-	t.Config.TextOnly = !c.DB.Prepare
 	return t, nil
 }
 

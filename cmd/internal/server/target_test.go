@@ -146,12 +146,12 @@ func TestTarget(t *testing.T) {
 func TestLockWait(t *testing.T) {
 	t.Parallel()
 	for request, want := range map[string]time.Duration{"1s": time.Second, "7s": time.Second, "15s": 3 * time.Second, "1m": 15 * time.Second} {
-		opened, err := NewTarget(configOfSite(t, "", "BOOKSIDE_SERVER__REQUEST_TIMEOUT="+request, "BOOKSIDE_DB__KILL_ABANDONED=false"))
+		opened, err := NewTarget(configOfSite(t, "", "BOOKSIDE_SERVER__REQUEST_TIMEOUT="+request))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := opened.Config; got.LockWait != want || !got.NoKill {
-			t.Errorf("%s: %v, kills %t; want %v and no kills", request, got.LockWait, !got.NoKill, want)
+		if got := opened.Config; got.LockWait != want {
+			t.Errorf("%s: %v, want %v", request, got.LockWait, want)
 		}
 	}
 }

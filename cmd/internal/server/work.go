@@ -37,7 +37,7 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 	if s.Config.Webhooks.Enabled {
 		work.Go(func() { s.sendWebhooks(ctx, db, platform) })
 	}
-	if s.Config.Conflicts.Interval > 0 {
+	if s.Config.Limits.ConflictsInterval > 0 {
 		work.Go(func() { s.watchConflicts(ctx, platform) })
 	}
 	return func() {
@@ -51,12 +51,12 @@ func (s *Server) sendWebhooks(ctx context.Context, db *wpdb.DB, platform *sessio
 	store := keys.NewStore(db, s.Now, rand.Reader)
 	worker := webhooks.NewWorker(platform.Webhooks, store, s.Log, handlers.WebhookOptions(platform, store, s.Config.Compat.Timestamps == "site"))
 	s.metrics.ObserveWebhooks(worker)
-	worker.Run(ctx, s.Config.Server.ShutdownTimeout)
+	worker.Run(ctx, s.Config.Limits.ShutdownTimeout)
 }
 
 func (s *Server) journalOptions() journal.Options {
-	c := s.Config.Changes
-	return journal.Options{Interval: c.Interval, Sweep: c.Sweep, Keep: c.Keep, Owner: rand.Text()}
+	limits := s.Config.Limits
+	return journal.Options{Interval: limits.ChangesInterval, Sweep: limits.ChangesSweep, Keep: s.Config.Changes.Keep, Owner: rand.Text()}
 }
 
 // schemaAge limits how long a change to the site's tables may go unnoticed if
@@ -84,5 +84,5 @@ func (s *Server) watchConflicts(ctx context.Context, platform *session.Platform)
 	watch := slots.NewConflictWatch(platform, s.Log, func(found slots.ConflictReport, fresh int) {
 		s.metrics.Overlaps(found, fresh, s.Now())
 	})
-	watch.Run(ctx, s.Config.Conflicts.Interval)
+	watch.Run(ctx, s.Config.Limits.ConflictsInterval)
 }

@@ -177,6 +177,7 @@ func newLayers() (*layers, error) {
 
 // Default returns the configuration without any source.
 func Default() (c Config) {
+	c.Limits = StandardLimits()
 	for _, s := range All {
 		s.set(&c, s.Default)
 	}
@@ -185,6 +186,7 @@ func Default() (c Config) {
 
 // config returns the merged settings.
 func (l *layers) config() (c Config) {
+	c.Limits = StandardLimits()
 	for _, s := range All {
 		s.set(&c, l.merged.Get(s.Key))
 	}

@@ -73,12 +73,6 @@ const (
 // DefaultPrefix is WordPress's default.
 const DefaultPrefix = "wp_"
 
-// The values of extensions.ask.
-const (
-	AskAuto  = "auto"
-	AskNever = "never"
-)
-
 // The values of extensions.unreachable.
 const (
 	RefuseUnreachable = "refuse"
@@ -91,11 +85,10 @@ const (
 	RefuseUnknown = "refuse"
 )
 
-// The values of log.format.
+// The values of bookings.default_status.
 const (
-	FormatAuto = "auto"
-	FormatText = "text"
-	FormatJSON = "json"
+	DefaultApproved = "approved"
+	DefaultSite     = "site"
 )
 
 // All lists all settings.
@@ -121,16 +114,6 @@ var All = []Setting{
 		noted("none: those of the system"),
 	newSetting("db.max_open", func(c *Config) *int { return &c.DB.MaxOpen }, 10,
 		"maximum number of connections", between(1, 1000, "write a number from 1 to 1000")),
-	newSetting("db.acquire_timeout", func(c *Config) *time.Duration { return &c.DB.AcquireTimeout }, 2*time.Second,
-		"how long a request waits while all connections are in use", atLeast(10*time.Millisecond, ", such as 2s")),
-	newSetting("db.connect_wait", func(c *Config) *time.Duration { return &c.DB.ConnectWait }, 30*time.Second,
-		"how long serve waits for a database that is down", notNegative("write a duration such as 30s, or 0s to not wait")),
-	newSetting("db.statement_timeout", func(c *Config) *time.Duration { return &c.DB.StatementTimeout }, 10*time.Second,
-		"time limit of a statement, enforced by the server", atLeast(100*time.Millisecond, ", such as 10s")),
-	newSetting("db.kill_abandoned", func(c *Config) *bool { return &c.DB.KillAbandoned }, true,
-		"kill the statements of abandoned requests on the server; set it to false behind a proxy that multiplexes connections without showing it"),
-	newSetting("db.prepare", func(c *Config) *bool { return &c.DB.Prepare }, true,
-		"prepare frequent statements on the server, and send several statements of a transaction together; set it to false behind a proxy that shares connections without keeping track of prepared statements, or that refuses several statements at once"),
 
 	newSetting(WPConfig, func(c *Config) *string { return &c.WordPress.Config }, "",
 		"path of the site's wp-config.php, or of its directory, to read the database, the table prefix and the site's addresses from; in place of db.dsn"),
@@ -164,18 +147,8 @@ var All = []Setting{
 		"addresses and networks of proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8",
 		each(func(text string) bool { _, err := ParseNetwork(text); return err == nil }, "%q: write an address or a network, such as 10.0.0.1 or 10.0.0.0/8")).
 		noted("none"),
-	newSetting("server.max_concurrent", func(c *Config) *int { return &c.Server.MaxConcurrent }, 256,
-		"maximum number of requests processed at the same time, 0 for no limit; others get 503 at once", atLeastNumber(0, "write a number such as 256, or 0 for no limit")),
-	newSetting("server.header_timeout", func(c *Config) *time.Duration { return &c.Server.HeaderTimeout }, 10*time.Second,
-		"time limit for receiving the header of a request", atLeast(100*time.Millisecond, ", such as 10s")),
 	newSetting("server.request_timeout", func(c *Config) *time.Duration { return &c.Server.RequestTimeout }, 15*time.Second,
 		"time limit of a request, from its header to its response", atLeast(time.Second, ", such as 15s")),
-	newSetting("server.write_timeout", func(c *Config) *time.Duration { return &c.Server.WriteTimeout }, 10*time.Second,
-		"additional time for the client to read the response", atLeast(100*time.Millisecond, ", such as 10s")),
-	newSetting("server.drain_delay", func(c *Config) *time.Duration { return &c.Server.DrainDelay }, time.Second,
-		"how long new requests are still accepted after SIGTERM, while /readyz reports stopping", notNegative("write a duration such as 1s, or 0s for none")),
-	newSetting("server.shutdown_timeout", func(c *Config) *time.Duration { return &c.Server.ShutdownTimeout }, 15*time.Second,
-		"time limit for running requests to finish after that", must(func(d time.Duration) bool { return d > 0 }, "write a duration such as 15s")),
 	newSetting("server.cors_origins", func(c *Config) *[]string { return &c.Server.CORSOrigins }, []string{},
 		"origins whose pages may call the API, such as https://example.com; * for all",
 		each(isOrigin, "%q: write scheme and host, such as https://example.com, or * for every origin")).
@@ -187,10 +160,6 @@ var All = []Setting{
 		unless(func(address string, c *Config) bool {
 			return address != c.Server.Listen || strings.HasSuffix(address, ":0")
 		}, "is the same as server.listen; write another port")),
-	newSetting("admin.keys_page", func(c *Config) *bool { return &c.Admin.KeysPage }, true,
-		"serve the console, /console, which needs a login (see help admin-token)"),
-	newSetting("admin.read_only", func(c *Config) *bool { return &c.Admin.ReadOnly }, false,
-		"let administrators on the console look at everything, but change nothing"),
 	newSetting(AdminHosts, func(c *Config) *[]string { return &c.Admin.Hosts }, []string{},
 		"host names allowed in requests to admin.listen, besides localhost and IP addresses, such as the name that a scraper uses",
 		each(hostName.MatchString, "%q: write a host name without scheme and port, such as keys.example.com")).
@@ -204,20 +173,9 @@ var All = []Setting{
 		must(emptyOr(headerName.MatchString), "write the name of a header, such as X-Forwarded-User"),
 		unless(func(header string, c *Config) bool { return header == "" || len(c.Server.TrustedProxies) > 0 }, "needs the address of that web server in server.trusted_proxies")).
 		noted("none: everybody needs a token"),
-	newSetting("admin.pprof", func(c *Config) *bool { return &c.Admin.PProf }, false,
-		"serve profiles of the program at /debug/pprof/ of admin.listen"),
 
-	newSetting("conflicts.interval", func(c *Config) *time.Duration { return &c.Conflicts.Interval }, 5*time.Minute,
-		"how often to look for overlapping bookings; 0s for never", zeroOrAtLeast(time.Second, ", such as 5m, or 0s for never")),
-
-	newSetting("changes.interval", func(c *Config) *time.Duration { return &c.Changes.Interval }, 5*time.Second,
-		"how often to look for changes made by others; 0s for never", zeroOrAtLeast(100*time.Millisecond, ", such as 5s, or 0s for never")),
-	newSetting("changes.sweep", func(c *Config) *time.Duration { return &c.Changes.Sweep }, 10*time.Minute,
-		"time in which all records are compared, to find deleted ones and changes by plain SQL; longer if that would take more than 2 % of a core of the database", atLeast(time.Second, ", such as 10m")),
 	newSetting("changes.keep", func(c *Config) *time.Duration { return &c.Changes.Keep }, 30*24*time.Hour,
 		"how long to keep the journal of changes", must(func(d time.Duration) bool { return d >= time.Hour }, "write a duration of at least 1h, such as 720h")),
-	newSetting("changes.max_waiting", func(c *Config) *int { return &c.Changes.Waiting }, 1000,
-		"requests to /changes that may wait at the same time; others get 503", atLeastNumber(1, "write a number of at least 1, such as 1000")),
 
 	newSetting("requests.keep", func(c *Config) *int { return &c.Requests.Keep }, 10_000,
 		"requests to the API that the console shows, for at most 7 days; 0 to keep none",
@@ -226,11 +184,7 @@ var All = []Setting{
 	newSetting("auth.query_parameter", func(c *Config) *string { return &c.Auth.QueryParameter }, "api_key",
 		"query parameter that may contain the API key; empty to disable it",
 		must(emptyOr(queryParameter.MatchString), "write only letters, digits, _ and -, such as api_key, or leave it empty to disable it")),
-	newSetting("auth.failed_keys_per_minute", func(c *Config) *int { return &c.Auth.FailedKeysPerMinute }, 100,
-		"invalid keys that an address may send per minute before it gets 429; 0 for no limit", atLeastNumber(0, "write a number such as 100, or 0 for no limit")),
 
-	newSetting("rate_limit.enabled", func(c *Config) *bool { return &c.RateLimit.Enabled }, true,
-		"limit the number of requests of API keys"),
 	newSetting("rate_limit.live_per_minute", func(c *Config) *int { return &c.RateLimit.LivePerMinute }, 60,
 		"requests of a live key per minute", requestLimit),
 	newSetting("rate_limit.live_per_hour", func(c *Config) *int { return &c.RateLimit.LivePerHour }, 3600,
@@ -244,17 +198,6 @@ var All = []Setting{
 		must(emptyOr(func(address string) bool { _, err := redis.ParseURL(address); return err == nil }), "cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/of/socket")).
 		noted("none: each server counts by itself").secret(maskRedis),
 
-	newSetting("mcp.enabled", func(c *Config) *bool { return &c.MCP.Enabled }, true,
-		"serve tools for AI agents at /mcp, through the Model Context Protocol; pages in browsers may only call it from server.cors_origins"),
-
-	newSetting("lists.exact_count_ms", func(c *Config) *int { return &c.Lists.ExactCountMS }, 20,
-		"milliseconds that counting a list may take to have an exact total; a count that takes longer is shared by all requests within lists.count_max_age", atLeastNumber(0, "write a number of milliseconds such as 20")),
-	newSetting("lists.count_max_age", func(c *Config) *time.Duration { return &c.Lists.CountMaxAge }, 5*time.Second,
-		"how long such a total is shared after it was counted; the header X-Total-Age shows its age; 0s to count for every request",
-		must(func(d time.Duration) bool { return d >= 0 && d <= time.Hour }, "write a duration up to 1h, such as 5s, or 0s for exact totals")),
-	newSetting("lists.max_exports", func(c *Config) *int { return &c.Lists.MaxExports }, 4,
-		"lists that may be sent as CSV or iCalendar at the same time; others get 503", atLeastNumber(1, "write a number of at least 1, such as 4")),
-
 	newSetting("webhooks.enabled", func(c *Config) *bool { return &c.Webhooks.Enabled }, true,
 		"send webhooks from this server; set it to false where a copy of the site must not reach its receivers"),
 	newSetting(SecretKey, func(c *Config) *string { return &c.Webhooks.SecretKey }, "",
@@ -264,18 +207,16 @@ var All = []Setting{
 	newSetting("webhooks.allow_private", func(c *Config) *bool { return &c.Webhooks.AllowPrivate }, false,
 		"let webhooks use private addresses, such as those of your own network"),
 
-	newSetting("extensions.ask", func(c *Config) *string { return &c.Extensions.Ask }, AskAuto,
-		"what to do about an extension of the site that Bookside does not know and that decides about times, prices or acceptance, if the companion is installed: auto asks WordPress before a response; never leaves it not honoured",
-		oneOf("write auto or never", AskAuto, AskNever)),
-	newSetting("extensions.cache", func(c *Config) *time.Duration { return &c.Extensions.Cache }, time.Minute,
-		"how long an answer of WordPress about free times is cached; before a booking is written, WordPress is asked again",
-		must(func(d time.Duration) bool { return d >= 0 && d <= time.Hour }, "write a time up to 1h, such as 60s")),
 	newSetting("extensions.unreachable", func(c *Config) *string { return &c.Extensions.Unreachable }, RefuseUnreachable,
 		"what to do if WordPress must be asked and does not answer: refuse answers 503; serve continues without the extensions, with a Warning header",
 		oneOf("write refuse or serve", RefuseUnreachable, ServeUnreachable)),
 	newSetting("extensions.unknown", func(c *Config) *string { return &c.Extensions.Unknown }, ServeUnknown,
 		"what to do with a booking that would be affected by an extension that is not honoured: serve writes it; refuse answers 503 and names the extension",
 		oneOf("write serve or refuse", ServeUnknown, RefuseUnknown)),
+
+	newSetting("bookings.default_status", func(c *Config) *string { return &c.Bookings.DefaultStatus }, DefaultApproved,
+		"status of a booking that is sent without one: approved, as the API says, or site for the service's, else the site's own",
+		oneOf("write approved or site", DefaultApproved, DefaultSite)),
 
 	newSetting("compat.timestamps", func(c *Config) *string { return &c.Compat.Timestamps }, "stored",
 		"stored returns timestamps as they are stored, in UTC, like the PHP extension; site returns them in the site's time zone",
@@ -288,9 +229,6 @@ var All = []Setting{
 
 	newSetting("log.level", func(c *Config) *string { return &c.Log.Level }, "info",
 		"debug, info, warn or error", oneOf("write debug, info, warn or error", "debug", "info", "warn", "error")),
-	newSetting("log.format", func(c *Config) *string { return &c.Log.Format }, FormatAuto,
-		"text is for people, json for programs; auto is text in a terminal and json elsewhere",
-		oneOf("write auto, text, json", FormatAuto, FormatText, FormatJSON)),
 	newSetting("log.clients", func(c *Config) *bool { return &c.Log.Clients }, false,
 		"also log the address of each client, for fail2ban and similar programs; addresses are personal data"),
 }
@@ -305,4 +243,4 @@ var (
 	metaKey        = regexp.MustCompile(`^[!-~]{1,110}$`) // fits the plugin's column
 )
 
-var requestLimit = atLeastNumber(1, "write a number from 1; to disable all limits, set rate_limit.enabled to false")
+var requestLimit = atLeastNumber(1, "write a number from 1")

@@ -54,29 +54,29 @@ func TestDefaults(t *testing.T) {
 
 func TestLayers(t *testing.T) {
 	t.Parallel()
-	const yaml = "server:\n  listen: 127.0.0.1:1\ndb:\n  max_open: 1\n  connect_wait: 1m30s\n"
+	const yaml = "server:\n  listen: 127.0.0.1:1\n  request_timeout: 1m30s\ndb:\n  max_open: 1\n"
 	env := []string{"BOOKSIDE_SERVER__LISTEN=127.0.0.1:2", "BOOKSIDE_DB__MAX_OPEN=2"}
 	tests := []struct {
-		name       string
-		yaml       string
-		env        []string
-		args       []string
-		wantListen string
-		wantOpen   int
-		wantWait   time.Duration
+		name        string
+		yaml        string
+		env         []string
+		args        []string
+		wantListen  string
+		wantOpen    int
+		wantTimeout time.Duration
 	}{
-		{"defaults", "", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
+		{"defaults", "", nil, nil, "127.0.0.1:8080", 10, 15 * time.Second},
 		{"file", yaml, nil, nil, "127.0.0.1:1", 1, 90 * time.Second},
-		{"environment over defaults", "", env, nil, "127.0.0.1:2", 2, 30 * time.Second},
+		{"environment over defaults", "", env, nil, "127.0.0.1:2", 2, 15 * time.Second},
 		{"environment over file", yaml, env, nil, "127.0.0.1:2", 2, 90 * time.Second},
 		{"flag over environment", yaml, env, []string{"--listen", "127.0.0.1:3"}, "127.0.0.1:3", 2, 90 * time.Second},
 		{"--set over environment", yaml, env, []string{"--set", "db.max_open=3"}, "127.0.0.1:2", 3, 90 * time.Second},
 		{"last flag", yaml, env, []string{"--set", "server.listen=127.0.0.1:4", "--listen=127.0.0.1:5"}, "127.0.0.1:5", 2, 90 * time.Second},
 		{"last --set", yaml, env, []string{"--listen=127.0.0.1:5", "--set", "server.listen=127.0.0.1:4"}, "127.0.0.1:4", 2, 90 * time.Second},
-		{"empty sections", "server:\ndb: {}\nlog:\n  level:\n", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
-		{"empty file", "# nothing yet\n", nil, nil, "127.0.0.1:8080", 10, 30 * time.Second},
-		{"one document", "# settings\n---\ndb:\n  max_open: 7\n...\n", nil, nil, "127.0.0.1:8080", 7, 30 * time.Second},
-		{"keys with dots", "db.max_open: 7\n", nil, nil, "127.0.0.1:8080", 7, 30 * time.Second},
+		{"empty sections", "server:\ndb: {}\nlog:\n  level:\n", nil, nil, "127.0.0.1:8080", 10, 15 * time.Second},
+		{"empty file", "# nothing yet\n", nil, nil, "127.0.0.1:8080", 10, 15 * time.Second},
+		{"one document", "# settings\n---\ndb:\n  max_open: 7\n...\n", nil, nil, "127.0.0.1:8080", 7, 15 * time.Second},
+		{"keys with dots", "db.max_open: 7\n", nil, nil, "127.0.0.1:8080", 7, 15 * time.Second},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -85,9 +85,9 @@ func TestLayers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.Server.Listen != test.wantListen || c.DB.MaxOpen != test.wantOpen || c.DB.ConnectWait != test.wantWait {
-				t.Errorf("listen %s, max_open %d, connect_wait %s; want %s, %d, %s",
-					c.Server.Listen, c.DB.MaxOpen, c.DB.ConnectWait, test.wantListen, test.wantOpen, test.wantWait)
+			if c.Server.Listen != test.wantListen || c.DB.MaxOpen != test.wantOpen || c.Server.RequestTimeout != test.wantTimeout {
+				t.Errorf("listen %s, max_open %d, request_timeout %s; want %s, %d, %s",
+					c.Server.Listen, c.DB.MaxOpen, c.Server.RequestTimeout, test.wantListen, test.wantOpen, test.wantTimeout)
 			}
 			if c.Log.Level != "info" {
 				t.Errorf("log.level %q", c.Log.Level)
@@ -101,48 +101,41 @@ func TestEverySetting(t *testing.T) {
 	t.Parallel()
 	var want Config
 	want.DB.DSN, want.DB.Prefix, want.DB.MaxOpen = "u:p=q,r@tcp(h)/d", "abc_", 3
-	want.DB.AcquireTimeout, want.DB.ConnectWait, want.DB.StatementTimeout = 3*time.Second, time.Second, 2*time.Second
+	want.Limits = StandardLimits()
 	want.DB.TLS, want.DB.TLSCA = "verify", "/ca.pem"
 	want.WordPress.Config, want.WordPress.SiteID = "/wp-config.php", 4
 	want.WordPress.Home, want.WordPress.SiteURL, want.WordPress.Content = "https://a.example", "https://a.example/wp", "/wp-content"
 	want.WordPress.Loopback = "http://127.0.0.1:81"
-	want.WordPress.Loopback = "http://127.0.0.1:81"
 	want.Server.Listen, want.Server.BasePaths = ":1", []string{"/a", "/b"}
 	want.Server.TrustedProxies, want.Server.CORSOrigins = []string{"10.0.0.0/8"}, []string{}
-	want.Server.MaxConcurrent, want.Server.HeaderTimeout, want.Server.WriteTimeout = 7, 5*time.Second, 6*time.Second
-	want.Server.RequestTimeout, want.Server.ShutdownTimeout, want.Server.DrainDelay = 3*time.Second, 4*time.Second, 5*time.Second
-	want.Admin.PProf, want.Admin.ReadOnly, want.Conflicts.Interval = true, true, time.Hour
+	want.Server.RequestTimeout = 3 * time.Second
 	want.Admin.Listen, want.Admin.Hosts = "", []string{"keys.example.com", "b"}
-	want.Auth.QueryParameter, want.Auth.FailedKeysPerMinute = "", 0
 	want.RateLimit.LivePerMinute, want.RateLimit.LivePerHour = 1, 2
 	want.RateLimit.TestPerMinute, want.RateLimit.TestPerHour = 3, 4
 	want.RateLimit.Redis = "redis://u:p=q,r@h:1/2"
 	want.Compat.Timestamps, want.Compat.BookingMetaKeys, want.Log.Level = "site", []string{"zoom_join_url", "x-y"}, "debug"
-	want.Log.Format, want.Log.Clients, want.Extensions.Unknown = "json", true, "refuse"
-	want.Extensions.Ask, want.Extensions.Cache, want.Extensions.Unreachable = "never", 5*time.Second, "serve"
-	want.Changes.Interval, want.Changes.Sweep, want.Changes.Keep, want.Changes.Waiting = 2*time.Second, time.Minute, 48*time.Hour, 9
+	want.Log.Clients, want.Extensions.Unknown, want.Bookings.DefaultStatus = true, "refuse", "site"
+	want.Extensions.Unreachable = "serve"
+	want.Changes.Keep = 48 * time.Hour
 	want.Webhooks.Enabled, want.Webhooks.SecretKey, want.Webhooks.AllowPrivate = false, strings.Repeat("k", 43)+"=", true
-	want.Lists.ExactCountMS, want.Lists.CountMaxAge, want.Lists.MaxExports = 7, 3*time.Second, 2
 	want.Admin.BaseURL, want.Admin.TrustedUserHeader, want.Requests.Keep = "https://bookings.example.com", "X-Forwarded-User", 100
 	samples := []struct{ key, value, yaml string }{
 		{"db.dsn", "u:p=q,r@tcp(h)/d", ""}, {"db.prefix", "abc_", ""}, {"db.max_open", "3", ""},
-		{"db.acquire_timeout", "3s", ""}, {"db.connect_wait", "1s", ""}, {"db.statement_timeout", "2s", ""}, {"db.kill_abandoned", "false", ""}, {"db.prepare", "false", ""},
 		{"db.tls", "verify", ""}, {"db.tls_ca", "/ca.pem", ""},
 		{"wordpress.config", "/wp-config.php", ""}, {"wordpress.site_id", "4", ""},
 		{"wordpress.home", "https://a.example", ""}, {"wordpress.site_url", "https://a.example/wp", ""}, {"wordpress.content", "/wp-content", ""}, {"wordpress.loopback", "http://127.0.0.1:81", ""},
 		{"server.listen", ":1", `":1"`}, {"server.base_paths", "/a, /b", "[/a, /b]"}, {"server.trusted_proxies", "10.0.0.0/8", "[10.0.0.0/8]"},
-		{"server.max_concurrent", "7", ""}, {"server.header_timeout", "5s", ""}, {"server.write_timeout", "6s", ""},
-		{"server.request_timeout", "3s", ""}, {"server.shutdown_timeout", "4s", ""}, {"server.drain_delay", "5s", ""}, {"server.cors_origins", "", "[]"},
-		{"admin.listen", "", `""`}, {"admin.base_url", "https://bookings.example.com", ""}, {"admin.trusted_user_header", "X-Forwarded-User", ""}, {"admin.keys_page", "false", ""}, {"admin.read_only", "true", ""}, {"admin.pprof", "true", ""}, {"conflicts.interval", "1h", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
-		{"auth.query_parameter", "", `""`}, {"auth.failed_keys_per_minute", "0", ""},
-		{"rate_limit.enabled", "false", ""}, {"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
+		{"server.request_timeout", "3s", ""}, {"server.cors_origins", "", "[]"},
+		{"admin.listen", "", `""`}, {"admin.base_url", "https://bookings.example.com", ""}, {"admin.trusted_user_header", "X-Forwarded-User", ""}, {"admin.hosts", "keys.example.com, b", "[keys.example.com, b]"},
+		{"auth.query_parameter", "", `""`},
+		{"rate_limit.live_per_minute", "1", ""}, {"rate_limit.live_per_hour", "2", ""},
 		{"rate_limit.test_per_minute", "3", ""}, {"rate_limit.test_per_hour", "4", ""},
 		{"rate_limit.redis", "redis://u:p=q,r@h:1/2", ""},
-		{"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""}, {"log.format", "json", ""}, {"log.clients", "true", ""},
-		{"changes.interval", "2s", ""}, {"changes.sweep", "1m", ""}, {"changes.keep", "48h", ""}, {"changes.max_waiting", "9", ""}, {"requests.keep", "100", ""},
+		{"bookings.default_status", "site", ""}, {"compat.timestamps", "site", ""}, {"compat.booking_meta_keys", "zoom_join_url, x-y", "[zoom_join_url, x-y]"}, {"log.level", "debug", ""}, {"log.clients", "true", ""},
+		{"changes.keep", "48h", ""}, {"requests.keep", "100", ""},
 		{"webhooks.enabled", "false", ""}, {"webhooks.secret_key", strings.Repeat("k", 43) + "=", ""}, {"webhooks.allow_private", "true", ""},
-		{"extensions.ask", "never", ""}, {"extensions.cache", "5s", ""}, {"extensions.unreachable", "serve", ""},
-		{"extensions.unknown", "refuse", ""}, {"mcp.enabled", "false", ""}, {"lists.exact_count_ms", "7", ""}, {"lists.count_max_age", "3s", ""}, {"lists.max_exports", "2", ""},
+		{"extensions.unreachable", "serve", ""},
+		{"extensions.unknown", "refuse", ""},
 	}
 	l, err := newLayers()
 	if err != nil {
@@ -242,10 +235,10 @@ func TestInvalidSources(t *testing.T) {
 		{"number in the file", "db:\n  max_open: many\n", nil, nil, "db.max_open: write a whole number"},
 		{"fraction", "db:\n  max_open: 1.5\n", nil, nil, "db.max_open: write a whole number"},
 		{"number in the environment", "", []string{"BOOKSIDE_DB__MAX_OPEN="}, nil, "BOOKSIDE_DB__MAX_OPEN: write a whole number"},
-		{"boolean", "rate_limit:\n  enabled: maybe\n", nil, nil, "rate_limit.enabled: write true or false"},
-		{"boolean as a number", "rate_limit:\n  enabled: 1\n", nil, nil, "rate_limit.enabled: write true or false"},
-		{"time without unit in the file", "db:\n  connect_wait: 30\n", nil, nil, "db.connect_wait: write a duration with its unit, such as 15s"},
-		{"time without unit in a flag", "", nil, []string{"--set", "db.connect_wait=30"}, "--set db.connect_wait: write a duration with its unit"},
+		{"boolean", "log:\n  clients: maybe\n", nil, nil, "log.clients: write true or false"},
+		{"boolean as a number", "log:\n  clients: 1\n", nil, nil, "log.clients: write true or false"},
+		{"time without unit in the file", "server:\n  request_timeout: 30\n", nil, nil, "server.request_timeout: write a duration with its unit, such as 15s"},
+		{"time without unit in a flag", "", nil, []string{"--set", "server.request_timeout=30"}, "--set server.request_timeout: write a duration with its unit"},
 		{"text that is a number", "db:\n  prefix: 7\n", nil, nil, "db.prefix: write a text, in quotes"},
 		{"list of numbers", "server:\n  base_paths: [1]\n", nil, nil, "server.base_paths: write a list of texts"},
 		{"no mapping", secret + "\n", nil, nil, "bookside.yaml line 1: not YAML of the form"},
@@ -296,11 +289,11 @@ func TestAllProblemsAtOnce(t *testing.T) {
 // reported together, and each setting once.
 func TestInvalidValuesAreReportedWithWrongTypes(t *testing.T) {
 	t.Parallel()
-	_, err := configFrom(t, "db:\n  max_open: a\n  acquire_timeout: 1ms\nlog:\n  level: loud\n  colour: red\n", nil)
+	_, err := configFrom(t, "db:\n  max_open: a\nserver:\n  request_timeout: 1ms\nlog:\n  level: loud\n  colour: red\n", nil)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	wantTexts(t, err.Error(), "db.max_open: write a whole number", "db.acquire_timeout: write a duration of at least 10ms", "log.level: write debug", "log.colour: no such setting")
+	wantTexts(t, err.Error(), "db.max_open: write a whole number", "server.request_timeout: write a duration of at least 1s", "log.level: write debug", "log.colour: no such setting")
 	if n := strings.Count(err.Error(), "\n"); n != 4 {
 		t.Errorf("%d problems, want 4:\n%v", n, err)
 	}
@@ -353,12 +346,6 @@ func TestValidate(t *testing.T) {
 		{"prefix", func(c *Config) { c.DB.Prefix = "wp-" }, "db.prefix: write at most 40 letters, digits and _"},
 		{"max_open", func(c *Config) { c.DB.MaxOpen = 0 }, "db.max_open: write a number from 1 to 1000"},
 		{"max_open, large", func(c *Config) { c.DB.MaxOpen = 1001 }, "db.max_open: write a number from 1 to 1000"},
-		{"acquire_timeout", func(c *Config) { c.DB.AcquireTimeout = time.Millisecond }, "db.acquire_timeout: write a duration of at least 10ms"},
-		{"connect_wait", func(c *Config) { c.DB.ConnectWait = -1 }, "db.connect_wait: write a duration such as 30s"},
-		{"no connect_wait", func(c *Config) { c.DB.ConnectWait = 0 }, ""},
-		{"exact_count_ms", func(c *Config) { c.Lists.ExactCountMS = -1 }, "lists.exact_count_ms: write a number of milliseconds such as 20"},
-		{"count_max_age", func(c *Config) { c.Lists.CountMaxAge = 2 * time.Hour }, "lists.count_max_age: write a duration up to 1h, such as 5s, or 0s for exact totals"},
-		{"statement_timeout", func(c *Config) { c.DB.StatementTimeout = 0 }, "db.statement_timeout: write a duration of at least 100ms"},
 		{"site_id", func(c *Config) { c.WordPress.SiteID = -1 }, "wordpress.site_id: write the number of the site"},
 		{"home", func(c *Config) { c.WordPress.Home = "example.com" }, "wordpress.home: write an address such as https://example.com"},
 		{"site_url", func(c *Config) { c.WordPress.SiteURL = "https:///wp" }, "wordpress.site_url: write an address such as https://example.com/wordpress"},
@@ -389,15 +376,8 @@ func TestValidate(t *testing.T) {
 		{"origins", func(c *Config) { c.Server.CORSOrigins = []string{"https://example.com", "http://localhost:3000"} }, ""},
 		{"every origin", func(c *Config) { c.Server.CORSOrigins = []string{"*"} }, ""},
 		{"request_timeout", func(c *Config) { c.Server.RequestTimeout = time.Millisecond }, "server.request_timeout: write a duration of at least 1s"},
-		{"max_concurrent", func(c *Config) { c.Server.MaxConcurrent = -1 }, "server.max_concurrent: write a number"},
-		{"no max_concurrent", func(c *Config) { c.Server.MaxConcurrent = 0 }, ""},
-		{"header_timeout", func(c *Config) { c.Server.HeaderTimeout = 0 }, "server.header_timeout: write a duration of at least 100ms"},
-		{"write_timeout", func(c *Config) { c.Server.WriteTimeout = 0 }, "server.write_timeout: write a duration of at least 100ms"},
-		{"drain_delay", func(c *Config) { c.Server.DrainDelay = -1 }, "server.drain_delay: write a duration"},
-		{"shutdown_timeout", func(c *Config) { c.Server.ShutdownTimeout = 0 }, "server.shutdown_timeout: write a duration"},
 		{"query_parameter", func(c *Config) { c.Auth.QueryParameter = "a b" }, "auth.query_parameter: write only letters, digits"},
 		{"no query_parameter", func(c *Config) { c.Auth.QueryParameter = "" }, ""},
-		{"failed keys", func(c *Config) { c.Auth.FailedKeysPerMinute = -1 }, "auth.failed_keys_per_minute: write a number"},
 		{"live a minute", func(c *Config) { c.RateLimit.LivePerMinute = 0 }, "rate_limit.live_per_minute: write a number from 1"},
 		{"live an hour", func(c *Config) { c.RateLimit.LivePerHour = 0 }, "rate_limit.live_per_hour: write a number from 1"},
 		{"test a minute", func(c *Config) { c.RateLimit.TestPerMinute = 0 }, "rate_limit.test_per_minute: write a number from 1"},
@@ -415,12 +395,10 @@ func TestValidate(t *testing.T) {
 		{"an empty meta key", func(c *Config) { c.Compat.BookingMetaKeys = []string{""} }, "compat.booking_meta_keys: \"\": write a key"},
 		{"a meta key with a space", func(c *Config) { c.Compat.BookingMetaKeys = []string{"zoom url"} }, "compat.booking_meta_keys: \"zoom url\": write a key"},
 		{"a secret meta key", func(c *Config) { c.Compat.BookingMetaKeys = []string{"Key_To_Manage_for_agent"} }, "compat.booking_meta_keys: \"Key_To_Manage_for_agent\": this value lets anyone manage the booking"},
+		{"default status", func(c *Config) { c.Bookings.DefaultStatus = "pending" }, "bookings.default_status: write approved or site"},
 		{"extensions", func(c *Config) { c.Extensions.Unknown = "ask" }, "extensions.unknown: write serve or refuse"},
-		{"who is asked", func(c *Config) { c.Extensions.Ask = "always" }, "extensions.ask: write auto or never"},
-		{"kept answers", func(c *Config) { c.Extensions.Cache = 2 * time.Hour }, "extensions.cache: write a time up to 1h"},
 		{"without WordPress", func(c *Config) { c.Extensions.Unreachable = "" }, "extensions.unreachable: write refuse or serve"},
 		{"level", func(c *Config) { c.Log.Level = "INFO+2" }, "log.level: write debug, info, warn or error"},
-		{"format", func(c *Config) { c.Log.Format = "xml" }, "log.format: write auto, text, json"},
 	})
 }
 
