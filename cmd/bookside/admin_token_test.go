@@ -80,7 +80,7 @@ func TestAdminToken(t *testing.T) {
 
 func TestAdminTokenWithoutConsole(t *testing.T) {
 	t.Parallel()
-	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exit.Failure, "admin.listen is empty")
+	run(t, nil, "", "admin-token", "--set", "admin.listen=").want(t, exit.Failure, "admin.listen (BOOKSIDE_ADMIN__LISTEN) is empty")
 	run(t, nil, "", "admin-token").want(t, exit.Usage, "db.dsn: ")
 }
 

@@ -22,7 +22,7 @@ func TestCheckTriesTheLoopback(t *testing.T) {
 	execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", now.Unix()))
 	execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-zoom\"]'), ('enable_zoom', 'on')")
 	const warning = "extensions of the site are told about changes, and WordPress cannot be asked to: "
-	env := settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1", "BOOKSIDE_EXTENSIONS__ASK=never")
+	env := settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1")
 	if text := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(text, warning) {
 		t.Errorf("nothing is told: %s", text)
 	}

@@ -33,8 +33,8 @@ func configFrom(t *testing.T, yaml string, env []string, args ...string) (settin
 func TestPrintConfig(t *testing.T) {
 	t.Parallel()
 	env := []string{"BOOKSIDE_DB__DSN=wp:s3cret@tcp(db:3306)/site", "BOOKSIDE_DB__MAX_OPEN=20", "BOOKSIDE_SERVER__TRUSTED_PROXIES=10.0.0.0/8,::1"}
-	got := run(t, env, "", "serve", "--print-config", "--set", "db.connect_wait=2m").want(t, exit.OK)
-	wantTexts(t, got.stdout, "dsn: wp:***@tcp(db:3306)/site\n", "max_open: 20\n", "prefix: wp_\n", "connect_wait: 2m0s\n", "- 10.0.0.0/8\n", "enabled: true\n")
+	got := run(t, env, "", "serve", "--print-config", "--set", "server.request_timeout=2m").want(t, exit.OK)
+	wantTexts(t, got.stdout, "dsn: wp:***@tcp(db:3306)/site\n", "max_open: 20\n", "prefix: wp_\n", "request_timeout: 2m0s\n", "- 10.0.0.0/8\n", "enabled: true\n")
 	if strings.Contains(got.stdout+got.stderr, "s3cret") {
 		t.Error("the password is printed")
 	}
@@ -43,7 +43,7 @@ func TestPrintConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := configFrom(t, "", env, "--set", "db.connect_wait=2m")
+	want, err := configFrom(t, "", env, "--set", "server.request_timeout=2m")
 	if err != nil {
 		t.Fatal(err)
 	}

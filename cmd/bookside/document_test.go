@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/bookside/bookside/adapter/extensions"
@@ -32,7 +31,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if fields := leaves(reflect.TypeFor[settings.Config]()); len(slices.Compact(got)) != fields {
+	if fields := leaves(reflect.TypeFor[settings.Config]()) - leaves(reflect.TypeFor[settings.Limits]()); len(slices.Compact(got)) != fields {
 		t.Errorf("%d settings for %d fields: %q", len(got), fields, got)
 	}
 	help := run(t, nil, "", "help", "config").want(t, exit.OK).stdout
@@ -58,8 +57,8 @@ func leaves(section reflect.Type) (n int) {
 func TestSettingDefaults(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"db.dsn": "", "db.prefix": "", "wordpress.site_id": "0", "db.max_open": "10", "db.kill_abandoned": "true", "db.prepare": "true",
-		"conflicts.interval": "5m", "server.drain_delay": "1s", "server.base_paths": "/wp-json/latepoint-api/v1,/v1",
+		"db.dsn": "", "db.prefix": "", "wordpress.site_id": "0", "db.max_open": "10", "webhooks.enabled": "true",
+		"changes.keep": "720h", "server.base_paths": "/wp-json/latepoint-api/v1,/v1",
 	}
 	for _, s := range settings.All {
 		got, _ := s.DefaultText()
@@ -159,7 +158,7 @@ If [the companion](COMPANION.md) is installed, Bookside asks WordPress about the
 itself. It needs no knowledge of such an extension.
 
 - **Times.** Before free times are shown, WordPress says which starts it offers, for a month in one request, which takes about as
-  long as a page of the site. The answer is cached for ` + "`extensions.cache`" + ` (60 s) and shared. A start is offered if WordPress
+  long as a page of the site. The answer is cached for a minute. A start is offered if WordPress
   offers it and nothing known to Bookside occupies it. Extensions may remove starts, add some outside of the grid and of working hours, and make
   bookings longer. ` + "`explain=1`" + ` says ` + "`extension`" + `, and names it.
 - **Prices.** Before a booking is written, WordPress says what it costs, using a cart that is not stored. Its amounts and price breakdown are stored. A
@@ -173,8 +172,7 @@ At most two requests to WordPress run at the same time, each for at most ten sec
 minute, and one that still waits for a PHP process is withdrawn. PHP stops before the next part of such a request; what it cannot stop is an extension that waits for another
 server for more than a minute, which then has a process of PHP beyond the two. After three failures in a row WordPress is left alone for ten seconds. Without an
 answer, requests that need one get a 503 and write nothing; with ` + "`extensions.unreachable: serve`" + ` they are served as if there were no extension, with a
-` + "`Warning`" + ` header, and ` + "`/readyz?verbose`" + ` says so. ` + "`bookside check`" + ` tests whether WordPress answers, and ` + "`wordpress.loopback`" + ` sets its address. With ` + "`extensions.ask: never`" + `
-WordPress is never asked, nor is it on a site where nothing listens to LatePoint's hooks.
+` + "`Warning`" + ` header, and ` + "`/readyz?verbose`" + ` says so. ` + "`bookside check`" + ` tests whether WordPress answers, and ` + "`wordpress.loopback`" + ` sets its address. WordPress is not asked on a site where nothing listens to LatePoint's hooks.
 
 WordPress is not asked about code that only listens to the steps of the site's form (` + "`latepoint_process_step`" + `), to the rules for customers, or to prices of bundles and of order items: that is not honoured.
 
@@ -216,39 +214,26 @@ Settings come from four sources. Later ones override earlier ones:
 1. the defaults below
 2. a YAML file, named by ` + "`--config FILE` or `BOOKSIDE_CONFIG`" + `, with sections and names as below; if none is named,
    ` + "`/etc/bookside/config.yaml`" + ` if it exists
-3. environment variables; lists are separated by commas
-4. flags: ` + "`--set KEY=VALUE`" + ` for any setting, and the short forms below
+3. environment variables: ` + "`db.dsn` is `BOOKSIDE_DB__DSN`" + `, and so on; lists are separated by commas
+4. flags: ` + "`--set KEY=VALUE`" + ` for any setting, and the short forms in the help of a command
 
-An unknown key is an error. Either ` + "`db.dsn` or `wordpress.config`" + ` is required. A variable whose name ends in
-` + "`_FILE`" + ` names a file that contains the value, and so does a key such as ` + "`db.dsn_file`" + ` in the YAML file. All users of a machine can see the flags of a program, so keep
-secrets out of them. ` + "`bookside serve --print-config`" + ` prints the result, with secrets masked.
+An unknown key is an error. Either ` + "`db.dsn` or `wordpress.config`" + ` is required. Secrets may stand in files of their own: ` + "`BOOKSIDE_DB__DSN_FILE`" + `,
+or ` + "`db.dsn_file`" + ` in the YAML file, names one, and so it is with ` + "`rate_limit.redis` and `webhooks.secret_key`" + `. All users of a machine can see
+the flags of a program, so keep secrets out of them. ` + "`bookside serve --print-config`" + ` prints the result, with secrets masked.
+
+| Setting | Default | Meaning |
+|---|---|---|
 `
 
-func configurationDocument(t *testing.T) string {
-	t.Helper()
+func configurationDocument(*testing.T) string {
 	var b strings.Builder
 	b.WriteString(documentIntroduction)
-	b.WriteString("\n## Settings\n\n| Key | Environment variable | Default | Meaning |\n|---|---|---|---|\n")
 	for _, s := range settings.All {
 		value, note := s.DefaultText()
 		if value != "" {
 			value = "`" + value + "` "
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.Key, strings.Join(s.Variables(), "`, `"), strings.TrimSpace(value+cell(note)), cell(s.About))
-	}
-	b.WriteString("\n## Commands and flags\n\nCommands that read the configuration have these flags:\n\n")
-	common := commonFlags()
-	writeFlags(&b, flagRows(common, nil))
-	eachCommand(new(program).commands(), func(c *cobra.Command) {
-		fmt.Fprintf(&b, "\n`bookside %s`: %s.\n", strings.TrimSpace(commandName(c)+" "+operandsOf(c)), cell(c.Short))
-		if rows := flagRows(c.Flags(), common); len(rows) > 0 {
-			b.WriteByte('\n')
-			writeFlags(&b, rows)
-		}
-	})
-	b.WriteString("\n## Exit codes\n\n| Code | Meaning |\n|---|---|\n")
-	for _, e := range exit.Codes {
-		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Key, strings.TrimSpace(value+cell(note)), cell(s.About))
 	}
 	return b.String()
 }
@@ -269,13 +254,6 @@ func flagRows(flags, except *pflag.FlagSet) (rows [][]string) {
 		}
 	})
 	return rows
-}
-
-func writeFlags(b *strings.Builder, rows [][]string) {
-	b.WriteString("| Flag | Meaning |\n|---|---|\n")
-	for _, row := range rows {
-		fmt.Fprintf(b, "| `%s` | %s |\n", strings.TrimSpace(row[0]), cell(row[1]))
-	}
 }
 
 // cell escapes a text for a table cell.

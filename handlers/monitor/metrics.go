@@ -87,7 +87,7 @@ func NewMetrics(build Build) *Metrics {
 		present:  m.gauge("overlaps", "Pairs of overlapping bookings of one agent or asset, at the last check."),
 		compared: m.gauge("overlap_bookings", "Bookings compared by the last check for overlaps."),
 		last:     m.gauge("overlap_check_timestamp_seconds", "Time of the last check for overlaps; 0 before the first."),
-		interval: m.gauge("overlap_check_interval_seconds", "How often to check for overlaps, conflicts.interval; 0 for never."),
+		interval: m.gauge("overlap_check_interval_seconds", "How often to check for overlaps."),
 		found:    m.counter("overlaps_found_total", "Overlaps found, each counted once."),
 	}
 	m.gaugeOf("build_info", "Version, commit and Go version of the program; always 1.", prometheus.Labels{"version": build.Version, "commit": build.Commit, "goversion": build.Go}).Set(1)
@@ -183,7 +183,7 @@ var (
 	poolWaits   = newDesc("db_connection_waits_total", "Times that a request waited for a connection.")
 	txConflicts = newDesc("db_transaction_conflicts_total", "Transactions rolled back because of a deadlock, a lock timeout or a conflict with another node of a cluster; most were retried.")
 	lastChange  = newDesc("changes_last_number", "Number of the last change in the journal that this server knows of.")
-	changeSweep = newDesc("changes_sweep_seconds", "How long the last comparison of all records, which finds changes by others, took at the pace that changes.sweep allows; 0 on servers that do not compare.")
+	changeSweep = newDesc("changes_sweep_seconds", "How long the last comparison of all records, which finds changes by others, took; 0 on servers that do not compare.")
 	reportLevel = newDesc("report_level", "Entries of the report that bookside check prints, by code: 0 for good, 1 for what somebody should look at, 2 for broken.", "code")
 	ready       = newDesc("ready", "1 if /readyz says so, else 0.")
 	databaseUp  = newDesc("db_up", "1 if the database answered this scrape, else 0.")

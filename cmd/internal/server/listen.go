@@ -134,7 +134,7 @@ func (s *Server) start(listener net.Listener, handler http.Handler, memory int64
 		connections.wait(ctx)
 		err := server.Shutdown(ctx)
 		if err != nil && ctx.Err() != nil {
-			return errors.Join(errors.New("requests still running after server.shutdown_timeout were canceled"), server.Close())
+			return errors.Join(errors.New("requests were canceled that still ran when the program had to end"), server.Close())
 		}
 		return err
 	})

@@ -83,7 +83,7 @@ func TestDrainCancelsRequests(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	wantTexts(t, err.Error(), "requests still running after server.shutdown_timeout were canceled")
+	wantTexts(t, err.Error(), "requests were canceled that still ran when the program had to end")
 	if err := <-answered; err == nil {
 		t.Error("the client got an answer")
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// limitStopping makes last end once server.drain_delay and server.shutdown_timeout have passed after ctx.
+// limitStopping makes last end once the drain delay and the time to stop have passed after ctx.
 func (s *Server) limitStopping(ctx context.Context) (release func()) {
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.last = last
@@ -57,7 +57,7 @@ func (h *closingHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(w, r)
 }
 
-// drain keeps serving for server.drain_delay, so that load balancers can see in /readyz that the program is
+// drain keeps serving for a while, so that load balancers can see in /readyz that the program is
 // stopping, and proxies can close their connections.
 func (s *Server) drain(ctx context.Context, api *closingHandler) error {
 	s.probes.Stopping()
