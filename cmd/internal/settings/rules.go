@@ -71,14 +71,6 @@ func atLeast(least time.Duration, example string) rule[time.Duration] {
 	return must(func(d time.Duration) bool { return d >= least }, fmt.Sprintf("write a duration of at least %v%s", least, example))
 }
 
-func zeroOrAtLeast(least time.Duration, example string) rule[time.Duration] {
-	return must(func(d time.Duration) bool { return d == 0 || d >= least }, fmt.Sprintf("write a duration of at least %v%s", least, example))
-}
-
-func notNegative(text string) rule[time.Duration] {
-	return must(func(d time.Duration) bool { return d >= 0 }, text)
-}
-
 func isListenAddress(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil {
