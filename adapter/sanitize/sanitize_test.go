@@ -23,24 +23,6 @@ func TestTextsAsWordPressSanitizesThem(t *testing.T) {
 	}
 }
 
-// TestEmailsAsWordPressJudgesThem: an address is accepted if a real WordPress accepted it. Accepted
-// addresses are stored unchanged: neither accepts what sanitize_email would change.
-func TestEmailsAsWordPressJudgesThem(t *testing.T) {
-	t.Parallel()
-	_, emails := fixtures.Sanitized(t)
-	for _, email := range emails {
-		t.Run(email.In, func(t *testing.T) {
-			t.Parallel()
-			if got := IsEmail(email.In); got != email.Valid() {
-				t.Errorf("is an address: %t", got)
-			}
-			if email.Valid() && email.SanitizeEmail != email.In {
-				t.Errorf("would be stored as %q", email.SanitizeEmail)
-			}
-		})
-	}
-}
-
 func TestURL(t *testing.T) {
 	t.Parallel()
 	for sent, want := range map[string]string{

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,35 +68,12 @@ func each[T any](s *decidingSite, function string, asked [][]any) []T {
 func TestCompanionDecidesTimes(t *testing.T) {
 	t.Parallel()
 	s := newDecidingSite(t)
-	random := rand.New(rand.NewPCG(5, 6))
-	var asked [][]any
-	for _, month := range []time.Month{time.January, time.May, time.June, time.September, time.December} { // months without a clock change
-		first := time.Date(2031, month, 1+random.IntN(3), 0, 0, 0, 0, time.UTC)
-		for _, agent := range []string{"any", "1", "2", "3"} {
-			asked = append(asked, []any{[]int{1, 4, 6}[random.IntN(3)], agent, first.Format(time.DateOnly), first.AddDate(0, 0, 27).Format(time.DateOnly)})
-		}
-	}
-	offered, early := 0, 0
-	for i, want := range each[map[string][]string](s, "test_offers", asked) {
-		status, body := get(t, s.s.url+fmt.Sprintf("/v1/availability?service_id=%v&agent_id=%v&location_id=any&date=%v&date_to=%v", asked[i]...), s.key)
-		var answer struct {
-			Data struct {
-				Days map[string][]string `json:"days"`
-			} `json:"data"`
-		}
-		if err := json.Unmarshal([]byte(body), &answer); err != nil || status != http.StatusOK {
-			t.Fatalf("%d %s: %v", status, body, err)
-		}
-		if diff := cmp.Diff(want, answer.Data.Days); diff != "" {
-			t.Errorf("%v (-LatePoint +API):\n%.2000s", asked[i], diff)
-		}
-		for _, times := range want {
-			offered += len(times)
-			early += strings.Count(strings.Join(times, " "), "06:07")
-		}
-	}
-	if offered < 1000 || early < 100 {
-		t.Errorf("%d times are offered, %d of them early: the case proves little", offered, early)
+	offered := sameTimes(t, s.s.url, s.key, rand.New(rand.NewPCG(5, 6)), func(asked string) []map[string][]string {
+		return fromPHP[[]map[string][]string](t, s.WordPress, s.functions+"return array_map('test_offers', json_decode("+phpText(asked)+"));")
+	})
+	early := slices.DeleteFunc(slices.Clone(offered), func(start string) bool { return start != "06:07" })
+	if len(offered) < 1000 || len(early) < 100 {
+		t.Errorf("%d times are offered, %d of them early: the case proves little", len(offered), len(early))
 	}
 	_, body := get(t, s.s.url+"/v1/availability?service_id=1&agent_id=1&date="+s.bookday+"&explain=1", s.key)
 	wantTexts(t, body, `{"start_time":"12:00","reason":"extension","extension":"Decides"}`)

@@ -67,9 +67,20 @@ func TestTimesWithCalendars(t *testing.T) {
 
 // timesOfYear compares the times of agents in 2031 that LatePoint and the API offer, and returns their
 // number.
-func timesOfYear(t *testing.T, w *fixtures.WordPress, s *testServer, key string) (offered int) {
+func timesOfYear(t *testing.T, w *fixtures.WordPress, s *testServer, key string) int {
 	t.Helper()
-	random := rand.New(rand.NewPCG(3, 4))
+	functions, err := filepath.Abs("testdata/times.php")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(sameTimes(t, s.url, key, rand.New(rand.NewPCG(3, 4)), func(asked string) []map[string][]string {
+		return fromPHP[[]map[string][]string](t, w, "require '"+functions+"'; return array_map('test_times', json_decode("+phpText(asked)+"));")
+	}))
+}
+
+// sameTimes compares the times of agents in 2031 that LatePoint, which is asked in JSON, and the API offer, and returns them.
+func sameTimes(t *testing.T, url, key string, random *rand.Rand, offers func(asked string) []map[string][]string) (offered []string) {
+	t.Helper()
 	var asked [][]any
 	for _, month := range []time.Month{time.January, time.May, time.June, time.September, time.December} { // months without a clock change
 		first := time.Date(2031, month, 1+random.IntN(3), 0, 0, 0, 0, time.UTC)
@@ -81,12 +92,8 @@ func timesOfYear(t *testing.T, w *fixtures.WordPress, s *testServer, key string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions, err := filepath.Abs("testdata/times.php")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range fromPHP[[]map[string][]string](t, w, "require '"+functions+"'; return array_map('test_times', json_decode("+phpText(string(text))+"));") {
-		status, body := get(t, s.url+fmt.Sprintf("/v1/availability?service_id=%v&agent_id=%v&location_id=any&date=%v&date_to=%v", asked[i]...), key)
+	for i, want := range offers(string(text)) {
+		status, body := get(t, url+fmt.Sprintf("/v1/availability?service_id=%v&agent_id=%v&location_id=any&date=%v&date_to=%v", asked[i]...), key)
 		var answer struct {
 			Data struct {
 				Days map[string][]string `json:"days"`
@@ -99,7 +106,7 @@ func timesOfYear(t *testing.T, w *fixtures.WordPress, s *testServer, key string)
 			t.Errorf("%v (-LatePoint +API):\n%.2000s", asked[i], diff)
 		}
 		for _, times := range want {
-			offered += len(times)
+			offered = append(offered, times...)
 		}
 	}
 	return offered
