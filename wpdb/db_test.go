@@ -43,28 +43,10 @@ func TestCloseClosesAllConnections(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-func TestOpen(t *testing.T) {
-	t.Parallel()
-	database := fixtures.Shared(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
-	if err := ping(t.Context(), db); err != nil {
-		t.Error(err)
-	}
-	if got, want := db.Version(), singleValue(t, database.SQL, "SELECT VERSION()"); got != want {
-		t.Errorf("version %s, want %s", got, want)
-	}
-	if got := db.Stats().MaxOpenConnections; got != 10 {
-		t.Errorf("%d connections at most, want 10", got)
-	}
-	few := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 3})
-	if got := few.Stats().MaxOpenConnections; got != 3 {
-		t.Errorf("%d connections at most, want 3", got)
-	}
-}
-
 // closedAddress has no listener: the service that owned this port died out decades ago.
 const closedAddress = "127.0.0.1:1"
 
+// TestOpenFails: it is worth waiting for a server that cannot be reached, but not after another error.
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
@@ -83,10 +65,12 @@ func TestOpenFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := wpdb.Open(t.Context(), c.config)
-			if !errors.Is(err, c.want) {
-				t.Errorf("error %v, want %v", err, c.want)
+			wantKind(t, err, c.want)
+			if !errors.Is(err, wpdb.ErrUnavailable) {
+				_, err = wpdb.OpenWhenUp(t.Context(), c.config, time.Hour, func(err error) { t.Errorf("waits after %v", err) })
+				wantKind(t, err, c.want)
 			}
-			if err != nil && strings.Contains(err.Error(), "secret") {
+			if strings.Contains(err.Error(), "secret") {
 				t.Errorf("the error tells the password: %v", err)
 			}
 		})
@@ -155,51 +139,6 @@ func TestOpenWhenUpEndsWithItsContext(t *testing.T) {
 	_, err := wpdb.OpenWhenUp(ctx, c, time.Hour, func(error) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
-	}
-}
-
-// TestOpenWhenUpFailsAtOnce: it does not retry on permanent errors.
-func TestOpenWhenUpFailsAtOnce(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	good := configOf(fixtures.Shared(t, fixtures.Legacy()))
-	for name, c := range map[string]struct {
-		config wpdb.Config
-		want   error // nil for an error that is not the server's
-	}{
-		"wrong password":   {withDSN(t, good, func(d *mysql.Config) { d.Passwd = "secret" }), wpdb.ErrAccessDenied},
-		"unknown database": {withDSN(t, good, func(d *mysql.Config) { d.DBName = "bookside_not_there" }), wpdb.ErrNoDatabase},
-		"bad settings":     {wpdb.Config{DSN: "nonsense", Prefix: "wp_"}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := wpdb.OpenWhenUp(t.Context(), c.config, time.Hour, func(err error) { t.Errorf("waits after %v", err) })
-			wantKind(t, err, c.want)
-		})
-	}
-}
-
-// TestPoolExhausted: with all connections in use, a request waits no longer than its own
-// deadline.
-func TestPoolExhausted(t *testing.T) {
-	t.Parallel()
-	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
-	c.MaxOpen = 1
-	db := wpdbtest.OpenConfig(t, c)
-	err := db.Transact(t.Context(), "hold the connection", func(*wpdb.DB) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		_, err := read(ctx, db, "SELECT 1")
-		return err
-	})
-	if !errors.Is(err, wpdb.ErrTimeout) {
-		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
-	}
-	if got := db.Stats().InUse; got != 0 {
-		t.Errorf("%d connections are still in use", got)
-	}
-	if err := ping(t.Context(), db); err != nil {
-		t.Error(err)
 	}
 }
 

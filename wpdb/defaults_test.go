@@ -16,8 +16,8 @@ func TestServerTimesOutFirst(t *testing.T) {
 		{time.Minute, time.Second, time.Second},
 	} {
 		config, _, err := Config{DSN: "user@tcp(localhost)/site", Prefix: "wp_", StatementTimeout: c.statement, IOTimeout: c.io}.withDefaults()
-		if err != nil || config.IOTimeout != c.want {
-			t.Errorf("statements of %v: %v (%v), want %v", c.statement, config.IOTimeout, err, c.want)
+		if err != nil || config.IOTimeout != c.want || config.MaxOpen != 10 {
+			t.Errorf("statements of %v: %v on %d connections (%v), want %v on 10", c.statement, config.IOTimeout, config.MaxOpen, err, c.want)
 		}
 	}
 }

@@ -173,27 +173,6 @@ func TestErrorsOfTheServer(t *testing.T) {
 	}
 }
 
-// TestCharactersOutsideTheCharset: a comparison of an emoji with a column that cannot store one finds
-// nothing or fails, depending on the server.
-func TestCharactersOutsideTheCharset(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	database := fixtures.New(t, fixtures.Legacy())
-	arrange(t, database.SQL,
-		"CREATE TABLE letters (latin varchar(20) CHARACTER SET latin1, mb3 varchar(20) CHARACTER SET utf8mb3)",
-		"INSERT INTO letters VALUES ('a', 'a')")
-	db := wpdbtest.OpenConfig(t, configOf(database))
-	for _, where := range []string{"latin = ?", "mb3 = ?", "latin LIKE ?", "CONCAT(mb3, ' ', latin) LIKE ?", "latin IN (?, 'a', mb3)", "FIELD(mb3, ?) > 0"} {
-		found, err := read(t.Context(), db, "SELECT mb3 FROM letters WHERE "+where, "🎁")
-		if err != nil {
-			wantKind(t, err, wpdb.ErrBadValue)
-		}
-		if len(found) > 0 && !strings.Contains(where, "IN") {
-			t.Errorf("%s: found %v", where, found)
-		}
-	}
-}
-
 // TestReadOnlyTransaction uses a read-only transaction in place of a read-only server,
 // because the server is shared with other tests. After a failover, the connection would
 // still lead to the old server.

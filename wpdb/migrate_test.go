@@ -16,9 +16,10 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
+// TestCreateOwnTables: on a network, own tables have the prefix of the site.
 func TestCreateOwnTables(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
+	database := fixtures.New(t, fixtures.Prefixed())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	const count = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"
 	before := singleValue(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'")
@@ -40,7 +41,7 @@ func TestCreateOwnTables(t *testing.T) {
 	if got := singleValue(t, database.SQL, count); got != created {
 		t.Errorf("%s tables, want %s", got, created)
 	}
-	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_bookside_customer_fields"); got != "1" {
+	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wpx_7_bookside_customer_fields"); got != "1" {
 		t.Errorf("%s rows are left of one", got)
 	}
 	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'"); got != before {
@@ -54,18 +55,6 @@ func TestCreateOwnTables(t *testing.T) {
 		if !s.Has(table) {
 			t.Errorf("the schema lacks %s", table)
 		}
-	}
-}
-
-// TestOwnTablesBelongToTheSite: on a network, own tables have the prefix of the site.
-func TestOwnTablesBelongToTheSite(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Prefixed())
-	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wpx_7_bookside_api_keys"); got != "0" {
-		t.Errorf("%s keys", got)
 	}
 }
 

@@ -31,34 +31,6 @@ func other(site fixtures.Site, prefix string) fixtures.Site {
 	return site
 }
 
-func TestSchema(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
-	s := readSchema(t, db)
-	if s.Version != "2.3.1" {
-		t.Errorf("version %s", s.Version)
-	}
-	if missing := s.Missing(); len(missing) > 0 {
-		t.Errorf("missing: %v", missing)
-	}
-	for _, table := range []wpdb.Table{
-		wpdb.Activities, wpdb.AgentMeta, wpdb.Agents, wpdb.AgentsServices, wpdb.BlockedPeriods, wpdb.BookingMeta, wpdb.Bookings, wpdb.Coupons,
-		wpdb.CustomerMeta, wpdb.Customers, wpdb.LocationCategories, wpdb.Locations, wpdb.OrderInvoices, wpdb.OrderItems, wpdb.OrderMeta,
-		wpdb.Orders, wpdb.PaymentRequests, wpdb.ProcessJobs, wpdb.Processes, wpdb.ServiceCategories, wpdb.ServiceMeta, wpdb.Services,
-		wpdb.Settings, wpdb.TransactionRefunds, wpdb.Transactions, wpdb.WorkPeriods,
-	} {
-		if !s.Has(table) || s.Engine(table) != "InnoDB" {
-			t.Errorf("%s: there %t, engine %q", table, s.Has(table), s.Engine(table))
-		}
-	}
-	for _, table := range []wpdb.Table{wpdb.APIKeys, "not_there"} {
-		if s.Has(table) || s.Engine(table) != "" {
-			t.Errorf("%s: there %t, engine %q", table, s.Has(table), s.Engine(table))
-		}
-	}
-}
-
 func TestColumn(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
