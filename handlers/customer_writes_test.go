@@ -91,33 +91,20 @@ func TestEveryFieldOfACustomer(t *testing.T) {
 		`"last_name":" de la\tCruz"`: personal("last_name", "de la Cruz", "usermeta update meta_value=de la Cruz"),
 		`"email":"Five@Example.test"`: personal("email", "Five@Example.test",
 			"users update user_activation_key= user_email=Five@Example.test"),
-		`"phone":"+49 (30) 99"`:              personal("phone", "+493099"),
-		`"phone":""`:                         personal("phone", ""),
-		`"phone":4930`:                       personal("phone", "4930"),
-		`"status":"inactive"`:                column("status", "inactive"),
-		`"status":"BLOCKED"`:                 column("status", "blocked"),
-		`"status":"pending_verification"`:    column("status", "pending_verification"),
-		`"is_guest":true`:                    column("is_guest", "1"),
-		`"is_guest":"yes"`:                   column("is_guest", "1"),
-		`"notes":"a\nb"`:                     column("notes", "a\nb"),
-		`"notes":""`:                         column("notes", ""),
-		`"admin_notes":"<a href='x'>a</a>"`:  column("admin_notes", "a"),
-		`"avatar_image_id":"12"`:             column("avatar_image_id", "12"),
-		`"avatar_image_id":0`:                column("avatar_image_id", "<nil>"),
-		`"address":"Hof 1"`:                  meta("insert meta_key=address meta_value=Hof 1 object_id=5 now"),
-		`"city":"Ulm"`:                       meta("update meta_value=Ulm now"),
-		`"city":""`:                          meta("delete meta_key=city meta_value=Bonn object_id=5"),
-		`"state":"BW"`:                       meta("insert meta_key=state meta_value=BW object_id=5 now"),
-		`"zipcode":"0"`:                      meta("insert meta_key=zipcode meta_value=0 object_id=5 now"),
-		`"country":"at"`:                     meta("insert meta_key=country meta_value=AT object_id=5 now"),
-		`"date_of_birth":"2000-02-29"`:       meta("insert meta_key=date_of_birth meta_value=2000-02-29 object_id=5 now"),
-		`"gender":"other"`:                   meta("insert meta_key=gender meta_value=other object_id=5 now"),
-		`"custom_fields":{"cf_n":"0"}`:       meta("insert meta_key=cf_n meta_value=0 object_id=5 now"),
-		`"custom_fields":{"cf_n":false}`:     meta("insert meta_key=cf_n meta_value=0 object_id=5 now"),
-		`"custom_fields.cf_n":1.50`:          meta("insert meta_key=cf_n meta_value=1.50 object_id=5 now"),
-		`"custom_fields":{"cf_case":"new"}`:  meta("update meta_value=new now"),
-		`"custom_fields":{"CF_CASE":null}`:   meta("delete meta_key=CF_Case meta_value=z object_id=5"),
-		`"custom_fields":{"cf_old":"again"}`: meta("update meta_value=again now"),
+		`"phone":"+49 (30) 99"`:             personal("phone", "+493099"),
+		`"status":"inactive"`:               column("status", "inactive"),
+		`"is_guest":true`:                   column("is_guest", "1"),
+		`"notes":"a\nb"`:                    column("notes", "a\nb"),
+		`"admin_notes":"<a href='x'>a</a>"`: column("admin_notes", "a"),
+		`"avatar_image_id":0`:               column("avatar_image_id", "<nil>"),
+		`"city":"Ulm"`:                      meta("update meta_value=Ulm now"),
+		`"city":""`:                         meta("delete meta_key=city meta_value=Bonn object_id=5"),
+		`"country":"at"`:                    meta("insert meta_key=country meta_value=AT object_id=5 now"),
+		`"date_of_birth":"2000-02-29"`:      meta("insert meta_key=date_of_birth meta_value=2000-02-29 object_id=5 now"),
+		`"custom_fields":{"cf_n":"0"}`:      meta("insert meta_key=cf_n meta_value=0 object_id=5 now"),
+		`"custom_fields.cf_n":1.50`:         meta("insert meta_key=cf_n meta_value=1.50 object_id=5 now"),
+		`"custom_fields":{"cf_case":"new"}`: meta("update meta_value=new now"),
+		`"custom_fields":{"CF_CASE":null}`:  meta("delete meta_key=CF_Case meta_value=z object_id=5"),
 		`"custom_fields":{"cf_old":""}`: {
 			"customer_meta delete meta_key=cf_old meta_value=x object_id=5", "customer_meta delete meta_key=cf_old meta_value=y object_id=5", "customers update now",
 		},
@@ -139,11 +126,7 @@ func TestEveryFieldOfACustomer(t *testing.T) {
 				t.Errorf("%s: %s, again %s", body, a.body, repeated.body)
 			}
 			s.clock = now
-			for _, c := range summarizeChanges(fixtures.Changes(again, again.Again(t))) {
-				if !strings.HasPrefix(c, "bookside_api_keys") { // the use of the key is recorded every minute
-					t.Errorf("%s again: %s", body, c)
-				}
-			}
+			wantNoWrites(t, body+" again", again, "bookside_api_keys") // the use of the key is recorded every minute
 			before.Restore(t)
 		})
 	}
@@ -220,32 +203,21 @@ func TestRejectedCustomers(t *testing.T) {
 	for body, want := range map[string]rejection{
 		manyFields(201):                     unprocessable("custom_fields"),
 		`"first_name":[]`:                   badRequest("first_name"),
-		`"last_name":{}`:                    badRequest("last_name"),
 		`"first_name":"<b>"`:                unprocessable("first_name"),
-		`"first_name":"` + long + `"`:       unprocessable("first_name"),
 		`"email":"rita"`:                    unprocessable("email"),
-		`"email":"a@b.test,c@d.test"`:       unprocessable("email"),
 		`"email":"CUSTOMER12@example.test"`: unprocessable("email"),
 		`"phone":"call me"`:                 unprocessable("phone"),
-		`"phone":false`:                     badRequest("phone"),
 		`"status":"deleted"`:                unprocessable("status"),
-		`"status":[]`:                       badRequest("status"),
 		`"is_guest":"maybe"`:                badRequest("is_guest"),
-		`"notes":{"a":1}`:                   badRequest("notes"),
 		`"notes":"` + long + `"`:            unprocessable("notes"),
 		`"avatar_image_id":"x"`:             badRequest("avatar_image_id"),
-		`"avatar_image_id":2147483648`:      unprocessable("avatar_image_id"),
 		`"address":{"street":"x"}`:          badRequest("address"),
-		`"city":false`:                      badRequest("city"),
-		`"zipcode":[1]`:                     badRequest("zipcode"),
 		`"country":"Germany"`:               unprocessable("country"),
-		`"country":"XX"`:                    unprocessable("country"),
 		`"date_of_birth":"15.03.1985"`:      badRequest("date_of_birth"),
 		`"gender":"man"`:                    unprocessable("gender"),
 		`"custom_fields":"x"`:               badRequest("custom_fields"),
 		`"custom_fields":{"cf_a":["x"],"cf_b":{"c":1},"cf_c":1}`: badRequest("custom_fields.cf_a", "custom_fields.cf_b"),
 		`"custom_fields":{"cf_a":"` + long + `"}`:                unprocessable("custom_fields.cf_a"),
-		`"custom_fields":{"":"x"}`:                               unprocessable("custom_fields."),
 		`"custom_fields":{"a\nb":"x"}`:                           unprocessable("custom_fields.a\nb"),
 		`"custom_fields":{"` + long[:400] + `":"x"}`:             unprocessable("custom_fields." + long[:400]),
 		`"custom_fields":{"address":"x","Gender":"x","timezone_name":"x","VERIFIED_contact_values":"x","password_x":"x","Password_reset_token_created_at":"","ok":"x"}`: unprocessable(
@@ -395,11 +367,7 @@ func TestCustomerEmoji(t *testing.T) {
 			t.Errorf("%s: %v, want %s", field, got, want)
 		}
 	}
-	for _, c := range summarizeChanges(fixtures.Changes(before, before.Again(t))) {
-		if !strings.HasPrefix(c, "bookside_api_keys") {
-			t.Error(c)
-		}
-	}
+	wantNoWrites(t, "refused", before, "bookside_api_keys")
 	fresh.write(http.MethodPost, "/customers", `{"first_name":"Zoë","last_name":"Größe","custom_fields":{"größe":"ü"}}`).want(http.StatusCreated)
 }
 

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,25 +55,6 @@ func (a answer) column(name string) []string {
 		cells = append(cells, row[at])
 	}
 	return cells
-}
-
-// goldenFile compares a text with a file in testdata.
-func goldenFile(t testing.TB, name string, text []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(text)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
 }
 
 // exportedLists are the paths of all lists with other formats.
@@ -213,14 +193,10 @@ func TestAccept(t *testing.T) {
 func TestExportsRefuseWhatListsRefuse(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
-	for path, field := range map[string]string{
-		"/bookings?per_page=100001": "per_page", "/bookings?per_page=0": "per_page", "/bookings?page=70368744177665": "page", "/bookings?date_from=tomorrow": "date_from", "/services/categories?per_page=x": "per_page",
-	} {
+	for path, field := range map[string]string{"/bookings?per_page=100001": "per_page", "/bookings?page=70368744177665": "page", "/bookings?date_from=tomorrow": "date_from"} {
 		for _, accept := range []string{"text/csv", "text/calendar"} {
-			if a := s.export(path, accept); a.status == http.StatusOK || a.at("error", "details", field) == nil && a.at("data", "details", field) == nil {
-				if accept == "text/csv" || strings.HasPrefix(path, "/bookings") {
-					t.Errorf("%s as %s: %d %s", path, accept, a.status, a.body)
-				}
+			if a := s.export(path, accept).want(http.StatusBadRequest); a.at("error", "details", field) == nil {
+				t.Errorf("%s as %s: %s", path, accept, a.body)
 			}
 		}
 	}
@@ -228,8 +204,6 @@ func TestExportsRefuseWhatListsRefuse(t *testing.T) {
 	s.export("/bookings?page=70368744177664&per_page=100000", "text/csv").want(http.StatusOK)
 	s.key = s.newKey("read_agents")
 	s.export("/bookings", "text/csv").want(http.StatusForbidden)
-	s.key = "unknown"
-	s.export("/bookings", "text/csv").want(http.StatusUnauthorized)
 }
 
 // TestExportsOfLimitedKeys: a key gets in a table what it gets in JSON: records within its scope, nothing

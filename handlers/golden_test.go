@@ -23,9 +23,15 @@ func golden(t testing.TB, name string, body []byte) {
 		t.Fatalf("body %.500q: %v", body, err)
 	}
 	indented.WriteByte('\n')
-	file := filepath.Join("testdata", name+".json")
+	goldenFile(t, name+".json", indented.Bytes())
+}
+
+// goldenFile compares a text with a file in testdata.
+func goldenFile(t testing.TB, name string, text []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, indented.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -34,7 +40,7 @@ func golden(t testing.TB, name string, body []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), indented.String()); diff != "" {
+	if diff := cmp.Diff(string(want), string(text)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }

@@ -98,11 +98,7 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 	if bulk.at("results", "errors", 0, "error") != "Time slot not available" {
 		t.Errorf("%s", bulk.body)
 	}
-	for _, change := range fixtures.Changes(before, before.Again(t)) {
-		if change.Table != "bookside_api_keys" && change.Table != "bookside_locks" {
-			t.Errorf("%s of %s %s", change.Op, change.Table, change.Key)
-		}
-	}
+	wantNoWrites(t, "holds", before, "bookside_api_keys", "bookside_locks")
 
 	s.clock = s.clock.Add(time.Second)
 	if reason := s.explained(t); reason != "" {
@@ -229,11 +225,7 @@ func TestLostHolds(t *testing.T) {
 			t.Errorf("%s: %s", name, a.body)
 		}
 	}
-	for _, change := range fixtures.Changes(before, before.Again(t)) {
-		if change.Table != "bookside_api_keys" && change.Table != "bookside_locks" {
-			t.Errorf("%s of %s %s", change.Op, change.Table, change.Key)
-		}
-	}
+	wantNoWrites(t, "holds", before, "bookside_api_keys", "bookside_locks")
 	// The sweep removes the rows an hour after they expired.
 	db := openDatabase(t, s.database, 2, time.Minute)
 	sweeper := upkeep.NewSweeper(db, func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))

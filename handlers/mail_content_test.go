@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
@@ -92,29 +91,10 @@ func TestMailsHaveTheirContent(t *testing.T) {
 				t.Fatal(err)
 			}
 			mail, text := job.Data["pa_mail"], job.Data["pa_text"]
-			goldenText(t, tc.name+".html", "<!-- "+mail.Subject+" -->\n"+mail.Content+"\n")
-			goldenText(t, tc.name+".txt", text.Content+"\n")
+			goldenFile(t, tc.name+".html", []byte("<!-- "+mail.Subject+" -->\n"+mail.Content+"\n"))
+			goldenFile(t, tc.name+".txt", []byte(text.Content+"\n"))
 			fitsItsLayout(t, tc.name, mail.Content)
 		})
-	}
-}
-
-// goldenText compares a text with testdata/NAME.
-func goldenText(t testing.TB, name, text string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 

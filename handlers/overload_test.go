@@ -339,16 +339,12 @@ func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 		request, key string
 		status       int
 	}{
-		"wrong key":              {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", "lp_nobody_has_this_key", http.StatusUnauthorized},
-		"wrong key, chunks":      {"PUT /v1/bookings/1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "lp_nobody_has_this_key", http.StatusUnauthorized},
-		"wrong key, waiting":     {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\nExpect: 100-continue\r\n\r\n", "lp_nobody_has_this_key", http.StatusUnauthorized},
-		"wrong key, large":       {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n{", "lp_nobody_has_this_key", http.StatusUnauthorized},
-		"no permission":          {"POST /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.newKey("read"), http.StatusForbidden},
-		"no route":               {"POST /v1/nothing HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusNotFound},
-		"no body needed":         {"GET /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusOK},
-		"address too long":       {"POST /v1/" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusRequestURITooLong},
-		"documents":              {"GET /v1/openapi.json HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", "", http.StatusOK},
-		"preflight without CORS": {"OPTIONS /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", "", http.StatusNotFound},
+		"wrong key":          {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", "lp_nobody_has_this_key", http.StatusUnauthorized},
+		"wrong key, waiting": {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\nExpect: 100-continue\r\n\r\n", "lp_nobody_has_this_key", http.StatusUnauthorized},
+		"no permission":      {"POST /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.newKey("read"), http.StatusForbidden},
+		"no route":           {"POST /v1/nothing HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusNotFound},
+		"no body needed":     {"GET /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusOK},
+		"address too long":   {"POST /v1/" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusRequestURITooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -420,11 +416,9 @@ func TestTooLargeRequestsAreRejected(t *testing.T) {
 		"in chunks":         {"POST /v1/bookings HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat(chunk, 16) + "1\r\na\r\n", 413, "rest_content_too_large"},
 		"a form in chunks": {"POST /v1/bookings HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\n" +
 			strings.Repeat(chunk, 16) + "1\r\na\r\n", 413, "rest_content_too_large"},
-		"a form in parts": {"POST /v1/bookings HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 2000000\r\n", 413, "rest_content_too_large"},
 		"just fits": {"POST /v1/bookings HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n" +
 			`{"notes":"` + strings.Repeat("a", 1<<20-12) + `"}`, 400, "invalid_request"},
 		"address":           {"GET /v1/bookings?search=" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\n", 414, "rest_uri_too_long"},
-		"unknown address":   {"GET /" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\n", 414, "rest_uri_too_long"},
 		"address that fits": {"GET /v1/bookings?unknown=" + strings.Repeat("a", 7<<10) + " HTTP/1.1\r\n", 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

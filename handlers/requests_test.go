@@ -89,15 +89,12 @@ func TestRequestsAreKept(t *testing.T) {
 		filter requestlog.Filter
 		want   int
 	}{
-		"key":            {requestlog.Filter{KeyID: 2}, 1},
-		"client errors":  {requestlog.Filter{Status: 4}, 6},
-		"one status":     {requestlog.Filter{Status: 404}, 3},
-		"route":          {requestlog.Filter{Route: "GET /bookings"}, 2},
-		"record":         {requestlog.Filter{Resource: "bookings", RecordID: 12345}, 1},
-		"record, others": {requestlog.Filter{Resource: "customers", RecordID: 12345}, 0},
-		"request":        {requestlog.Filter{RequestID: "forbidden-1"}, 1},
-		"before":         {requestlog.Filter{Before: 2}, 1},
-		"several":        {requestlog.Filter{KeyID: 1, Status: 2}, 1},
+		"key":           {requestlog.Filter{KeyID: 2}, 1},
+		"client errors": {requestlog.Filter{Status: 4}, 6},
+		"route":         {requestlog.Filter{Route: "GET /bookings"}, 2},
+		"record":        {requestlog.Filter{Resource: "bookings", RecordID: 12345}, 1},
+		"request":       {requestlog.Filter{RequestID: "forbidden-1"}, 1},
+		"before":        {requestlog.Filter{Before: 2}, 1},
 	} {
 		if got := k.list(f.filter); len(got) != f.want {
 			t.Errorf("%s: %d entries, want %d", name, len(got), f.want)

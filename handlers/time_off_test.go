@@ -194,12 +194,9 @@ func TestBookingsInTimeOff(t *testing.T) {
 	}{
 		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-05"`, booked},
 		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-06"`, booked},
-		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-07"`, ""},
-		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-04"`, ""},
 		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-06","start_time":"00:30","end_time":"02:00"`, booked},
 		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-06","start_time":"01:00","end_time":"02:00"`, ""},
 		{"end_date = '2027-02-06', end_time = 60", `"date":"2027-02-05","start_time":"22:00","end_time":"23:00"`, ""},
-		{"end_date = '2027-02-06', end_time = 0", `"date":"2027-02-06"`, ""},
 		{"end_date = '2027-02-06', end_time = 1440", `"date":"2027-02-06"`, ""},
 		{"end_date = '2027-02-05', end_time = 1440", `"date":"2027-02-05","start_time":"23:30","end_time":"24:00"`, booked},
 	} {
@@ -216,8 +213,6 @@ func TestHoursOffByTheClock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, day, start, end, want string }{
 		{"Europe/Berlin", "2027-03-28", "01:30", "10:00", "2027-03-28 00:30:00|2027-03-28 08:00:00"},
-		{"Europe/Berlin", "2027-10-31", "01:30", "24:00", "2027-10-30 23:30:00|2027-10-31 23:00:00"},
-		{"America/Santiago", "2027-09-05", "01:30", "10:00", "2027-09-05 05:30:00|2027-09-05 14:00:00"}, // without midnight
 		{"Africa/Cairo", "2027-04-30", "00:15", "24:00", "2027-04-29 22:15:00|2027-04-30 22:00:00"},
 	} {
 		s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
@@ -243,15 +238,9 @@ func TestRefusedTimeOff(t *testing.T) {
 		`{"date":"soon"}`:                      {400, "date", ""},
 		`{"date":"2027-02-05","agent_id":999}`: {400, "agent_id", "Agent not found"},
 		`{"date":"2027-03-05","agentid":5}`:    {400, "agentid", "Unknown field; did you mean agent_id?"},
-		`{"data":"2027-03-05","agent_id":5}`:   {400, "date", "Required"},
-		`{"date":"2027-03-05","colour":"red"}`: {400, "colour", "Unknown field"},
-		`{"date":"2027-02-05","location_id":999,"service_id":999}`: {400, "service_id", "Service not found"},
-		`{"date":"2026-01-05"}`:                                                                {422, "date", "Must not be in the past"},
 		`{"date":"2026-01-05","date_to":"2026-01-06"}`:                                         {422, "date_to", "Must not be in the past"},
-		`{"date":"2027-02-05","date_to":"2027-02-04"}`:                                         {422, "date_to", "Must be a date from date on, at most 366 days in all"},
 		`{"date":"2027-02-05","date_to":"2028-02-06"}`:                                         {422, "date_to", "Must be a date from date on, at most 366 days in all"},
 		`{"date":"2027-02-05","start_time":"10:00"}`:                                           {400, "end_time", "Required together with start_time"},
-		`{"date":"2027-02-05","end_time":"10:00"}`:                                             {400, "start_time", "Required together with end_time"},
 		`{"date":"2027-02-05","start_time":"10:00","end_time":"10:00"}`:                        {422, "end_time", "Must be after start_time"},
 		`{"date":"2027-02-05","start_time":"10:00","end_time":"25:00"}`:                        {400, "end_time", ""},
 		`{"date":"2027-02-05","start_time":"10:00","end_time":"11:00"}`:                        {422, "start_time", "LatePoint keeps hours off only with its add-on Pro Features, which is not active here: leave out start_time and end_time for whole days"},
