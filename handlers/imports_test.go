@@ -100,7 +100,6 @@ var allowedImports = map[string][]string{
 	"fixtures/browser":        {"fixtures"},
 	"fixtures/companiontest":  {"adapter/companion", "adapter/domain", "adapter/signed", "wpdb"},
 	"fixtures/anonymise":      {"fixtures/schema", "fixtures/sitefile"},
-	"fixtures/grow":           {"fixtures"},
 	"fixtures/history":        {},
 	"fixtures/saved":          {"fixtures"},
 	"fixtures/wpdbtest":       {"fixtures", "wpdb"},
