@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
@@ -168,4 +171,398 @@ func TestSharedReadsHaveTheTagOfTheirBody(t *testing.T) {
 		})
 	}
 	readers.Wait()
+}
+
+// changedByPHP are statements that change what a GET shows of the records of newEveryOperation and writeOf, by
+// the first part of their path. ids are the ids in the path.
+var changedByPHP = map[string]string{
+	"webhooks":  "UPDATE wp_bookside_webhooks SET name = CONCAT(name, 'x') WHERE id = %s",
+	"holds":     "UPDATE wp_bookside_holds SET total_attendees = total_attendees + 1 WHERE id = %s",
+	"time-off":  "UPDATE wp_latepoint_work_periods SET custom_date = custom_date + INTERVAL 1 DAY WHERE chain_id = (SELECT * FROM (SELECT chain_id FROM wp_latepoint_work_periods WHERE id = %s DIV 2) AS c)",
+	"bookings":  "UPDATE wp_latepoint_bookings SET total_attendees = total_attendees + 1 WHERE id = %s",
+	"customers": "UPDATE wp_latepoint_customers SET notes = CONCAT(COALESCE(notes, ''), 'x') WHERE id = %s",
+	"services":  "UPDATE wp_latepoint_services SET charge_amount = COALESCE(charge_amount, 0) + 1 WHERE id = %s",
+	"payments":  "UPDATE wp_latepoint_transactions SET notes = CONCAT(COALESCE(notes, ''), 'x') WHERE id = %s",
+	"orders":    "UPDATE wp_latepoint_orders SET customer_comment = CONCAT(COALESCE(customer_comment, ''), 'x') WHERE id = %s",
+	"invoices":  "UPDATE wp_latepoint_order_invoices SET charge_amount = charge_amount + 1 WHERE id = %s",
+	"coupons":   "UPDATE wp_latepoint_coupons SET name = CONCAT(COALESCE(name, ''), 'x') WHERE code = '%s'",
+}
+
+// statementOfPHP returns a statement that changes the record of a path.
+func statementOfPHP(t testing.TB, path string) string {
+	t.Helper()
+	parts := strings.Split(path, "/")
+	if path == "/business-hours" {
+		return "UPDATE wp_latepoint_work_periods SET end_time = end_time - 5 WHERE agent_id = 0 AND service_id = 0 AND location_id = 0 AND week_day = 2 AND custom_date IS NULL"
+	}
+	statement, ok := changedByPHP[parts[len(parts)-2]]
+	if !ok {
+		t.Fatalf("no statement that changes %s", path)
+	}
+	return fmt.Sprintf(statement, parts[len(parts)-1])
+}
+
+// changeByPHP changes the record of a path as PHP would, without a transaction.
+func (s *server) changeByPHP(t testing.TB, path string) {
+	t.Helper()
+	s.database.Execute(t, statementOfPHP(t, path))
+}
+
+// TestEveryRecordThatIsWrittenCanBeRead: each PUT and DELETE has a GET of the same path, whose
+// tag it is compared with.
+func TestEveryRecordThatIsWrittenCanBeRead(t *testing.T) {
+	t.Parallel()
+	for _, r := range handlers.Routes() {
+		if r.Method != http.MethodGet && r.Method != http.MethodPost && !slices.ContainsFunc(handlers.Routes(), func(get handlers.RouteInfo) bool {
+			return get.Method == http.MethodGet && get.Path == r.Path
+		}) {
+			t.Errorf("%s %s changes a record that no GET of this path shows", r.Method, r.Path)
+		}
+	}
+}
+
+// TestEveryWriteComparesTheTag: a PUT or DELETE with an outdated tag writes nothing, whoever changed the
+// record; with the present tag it succeeds.
+func TestEveryWriteComparesTheTag(t *testing.T) {
+	fixtures.SkipUnderRace(t)
+	t.Parallel()
+	p := newEveryOperation(t)
+	for _, method := range []string{http.MethodPut, http.MethodDelete} {
+		p.each(t, method, func(t *testing.T, p *everyOperation, _ string, r request) {
+			read := func() answer {
+				return p.send(request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK)
+			}
+			first := read().header.Get("ETag")
+			p.server.changeByPHP(t, r.path)
+			now := read()
+			before := p.server.database.Snapshot(t)
+			present := strings.Trim(now.header.Get("ETag"), `"`)
+			for _, sent := range []string{first, "W/" + first, `"other", ` + first, "", `""`, `"*"`, strings.ToUpper(now.header.Get("ETag")), present[:20]} {
+				r.header = http.Header{"If-Match": {sent}}
+				a := p.send(r)
+				wantCode(t, a, http.StatusPreconditionFailed, "precondition_failed")
+				if a.header.Get("ETag") != "" || a.header.Get("Cache-Control") != "no-store" {
+					t.Errorf("ETag %q, Cache-Control %q", a.header.Get("ETag"), a.header.Get("Cache-Control"))
+				}
+			}
+			wantNoWrites(t, r.path, before)
+			r.header = http.Header{"If-Match": {`"other"`, `W/"` + present + `-gzip"`}}
+			if a := p.send(r); a.status != http.StatusOK || a.header.Get("ETag") != "" {
+				t.Errorf("with the present tag: %d %s, ETag %q", a.status, a.body, a.header.Get("ETag"))
+			}
+			if method == http.MethodPut && read().header.Get("ETag") == now.header.Get("ETag") {
+				t.Error("the tag is the same after a write")
+			}
+			missing := r
+			missing.path = r.path[:strings.LastIndex(r.path, "/")] + "/8000000"
+			for _, sent := range []string{first, "*"} {
+				missing.header = http.Header{"If-Match": {sent}}
+				p.send(missing).want(http.StatusNotFound)
+			}
+		})
+	}
+}
+
+// TestConditionalWritesCanBeRepeated: with an Idempotency-Key, a repeated PUT or DELETE gets the same
+// response as the first, although the tag has changed by then or the record is gone.
+func TestConditionalWritesCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	p := newEveryOperation(t)
+	for _, method := range []string{http.MethodPut, http.MethodDelete} {
+		p.each(t, method, func(t *testing.T, p *everyOperation, _ string, r request) {
+			if strings.HasPrefix(r.path, "/webhooks/") {
+				return // responses about webhooks may have secrets and are not stored
+			}
+			tag := p.send(request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK).header.Get("ETag")
+			r.header = http.Header{"If-Match": {`"outdated"`}, "Idempotency-Key": {t.Name()}}
+			p.send(r).want(http.StatusPreconditionFailed)
+			r.header.Set("If-Match", tag)
+			first := p.send(r).want(http.StatusOK)
+			before := p.server.database.Snapshot(t)
+			p.send(r).wantReplayOf(t, first)
+			wantNoWrites(t, "a repetition", before)
+			r.header.Del("Idempotency-Key")
+			if again := p.send(r); again.status != http.StatusPreconditionFailed && again.status != http.StatusNotFound {
+				t.Errorf("without the key: %d %s", again.status, again.body)
+			}
+		})
+	}
+}
+
+// TestUnconditionalWritesNeedNoName: a PUT without a condition does the same when repeated, and its
+// Idempotency-Key is ignored, as before conditions existed.
+func TestUnconditionalWritesNeedNoName(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	for _, notes := range []string{"one", "two"} {
+		a := s.write(http.MethodPut, "/bookings/7", `{"notes":"`+notes+`"}`, "Idempotency-Key", "a").want(http.StatusOK)
+		if a.header.Get("Idempotent-Replayed") != "" || a.at("data", "notes") != notes {
+			t.Errorf("%s: %s", notes, a.body)
+		}
+	}
+	s.write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "", "If-Match", "*").want(http.StatusBadRequest)
+	if n := s.count("bookside_idempotency", "1 = 1"); n != 0 {
+		t.Errorf("%d answers are stored", n)
+	}
+}
+
+// TestAnyTagMatchesARecordThatExists: * requires only that, and no permission to read. A tag does require
+// it.
+func TestAnyTagMatchesARecordThatExists(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	writer := s.newKey("write_bookings")
+	put := func(key, tag, notes string) answer {
+		header := http.Header{"X-Api-Key": {key}, "Content-Type": {jsonType}, "If-Match": {tag}}
+		return s.send(http.MethodPut, "/v1/bookings/7", header, `{"notes":"`+notes+`"}`)
+	}
+	put(writer, "*", "one").want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	a := put(writer, s.get("/bookings/7").header.Get("ETag"), "two").want(http.StatusForbidden)
+	if needed := a.at("error", "details", "required_permission"); needed != "read_bookings" {
+		t.Errorf("needs %v", needed)
+	}
+	wantNoWrites(t, "without the permission to read", before)
+}
+
+// TestTagsBelongToWhatAKeySees: a key compares, and is shown, what it sees itself.
+func TestTagsBelongToWhatAKeySees(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	const path = "/v1/bookings/53"
+	some := s.newKey("read_bookings", "write_bookings")
+	put := func(key, tag string) answer {
+		return s.send(http.MethodPut, path, http.Header{"X-Api-Key": {key}, "Content-Type": {jsonType}, "If-Match": {tag}}, `{"notes":"new"}`)
+	}
+	all := s.get("/bookings/53").want(http.StatusOK)
+	own := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {some}}).want(http.StatusOK)
+	if len(all.at("data", "transactions").([]any)) == 0 {
+		t.Fatal("the booking has no payment to hide")
+	}
+	a := put(some, all.header.Get("ETag")).want(http.StatusPreconditionFailed)
+	if shown := a.at("error", "details", "record", "transactions").([]any); len(shown) > 0 {
+		t.Errorf("payments are shown: %v", shown)
+	}
+	if tag := a.at("error", "details", "etag"); tag != own.header.Get("ETag") {
+		t.Errorf("etag %v, want %s", tag, own.header.Get("ETag"))
+	}
+	put(some, own.header.Get("ETag")).want(http.StatusOK)
+}
+
+// TestConditionsAreAboutTheSameURL: the tag of a GET with include is compared with a PUT with the same
+// include.
+func TestConditionsAreAboutTheSameURL(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	const path, asked = "/services/4", "/services/4?include=agents"
+	tag := s.get(asked).want(http.StatusOK).header.Get("ETag")
+	s.write(http.MethodPut, path, `{"short_description":"new"}`, "If-Match", tag).want(http.StatusPreconditionFailed)
+	s.write(http.MethodPut, asked, `{"short_description":"new"}`, "If-Match", tag).want(http.StatusOK)
+	customer := s.newKey("read_customers", "write_customers")
+	header := http.Header{"X-Api-Key": {customer}, "Content-Type": {jsonType}, "If-Match": {tag}}
+	a := s.send(http.MethodPut, "/v1/customers/9?include=bookings", header, `{"notes":"new"}`).want(http.StatusForbidden)
+	if needed := a.at("error", "details", "required_permission"); needed != "read_bookings" {
+		t.Errorf("needs %v", needed)
+	}
+}
+
+// TestConditionsComeBeforeTheBody: a client with an outdated state is told so, instead of what is wrong
+// with its change.
+func TestConditionsComeBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 7")
+	tag := s.get("/bookings/7").want(http.StatusOK).header.Get("ETag")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7")
+	s.write(http.MethodPut, "/bookings/7", `{"status":"completed"}`).want(http.StatusUnprocessableEntity)
+	s.write(http.MethodPut, "/bookings/7", `{"status":"completed"}`, "If-Match", tag).want(http.StatusPreconditionFailed)
+	s.write(http.MethodPut, "/bookings/7", `{"status":`, "If-Match", tag).want(http.StatusBadRequest)
+}
+
+// TestMethodOverridesAreConditional: a POST that stands for PUT has PUT's conditions; one that creates a
+// record has none.
+func TestMethodOverridesAreConditional(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.write(http.MethodPost, "/services/4", `{"short_description":"new"}`, "X-HTTP-Method-Override", "PUT", "If-Match", `"other"`).want(http.StatusPreconditionFailed)
+	s.write(http.MethodPost, "/services", `{"name":"new"}`, "If-Match", `"other"`).want(http.StatusCreated)
+}
+
+// TestOneOfManyConditionalWritesWins: of several clients on two servers that change a record with the same
+// tag, one succeeds.
+func TestOneOfManyConditionalWritesWins(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	servers := []*server{newServer(t, database), newServer(t, database)}
+	servers[0].write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	servers[0].write(http.MethodPost, "/webhooks", `{"url":"https://example.org/","events":["booking.created"]}`).want(http.StatusCreated)
+	for path, body := range map[string]string{
+		"/bookings/7":            `{"notes":"%d"}`,
+		"/customers/9":           `{"notes":"%d"}`,
+		"/services/4":            `{"short_description":"%d"}`,
+		"/payments/7":            `{"notes":"%d"}`,
+		"/orders/10":             `{"customer_comment":"%d"}`,
+		"/orders/10/invoices/10": `{"charge_amount":%d}`,
+		"/coupons/RACE":          `{"name":"%d"}`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			wantOneWinner(t, servers, path, path+"?force=true", body)
+		})
+	}
+	t.Run("/webhooks/1", func(t *testing.T) { // which one key sees
+		wantOneWinner(t, servers[:1], "/webhooks/1", "/webhooks/1", `{"name":"%d","enabled":false}`)
+	})
+}
+
+// wantOneWinner sends concurrent conditional PUTs to target, with the tag of path. Each body has a
+// different number.
+func wantOneWinner(t *testing.T, servers []*server, path, target, body string) {
+	t.Helper()
+	tag := servers[0].get(path).want(http.StatusOK).header.Get("ETag")
+	statuses := make([]int, 8)
+	var all sync.WaitGroup
+	for i := range statuses {
+		all.Go(func() {
+			statuses[i] = servers[i%len(servers)].write(http.MethodPut, target, fmt.Sprintf(body, 100+i), "If-Match", tag).status
+		})
+	}
+	all.Wait()
+	slices.Sort(statuses)
+	if statuses[0] != http.StatusOK || statuses[1] != http.StatusPreconditionFailed || statuses[len(statuses)-1] != http.StatusPreconditionFailed {
+		t.Errorf("statuses %v", statuses)
+	}
+}
+
+// TestConditionsSeeWhatPHPWroteInBetween: PHP changes the record after a PUT has begun, just
+// before the PUT locks the record.
+func TestConditionsSeeWhatPHPWroteInBetween(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	var change func()
+	s := tappedServer(t, database, func(shown statement) error {
+		if change != nil && strings.HasSuffix(shown.text, "FOR UPDATE") {
+			now := change
+			change = nil
+			now()
+		}
+		return nil
+	})
+	s.write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	for path, body := range map[string]string{
+		"/bookings/7": `{"notes":"new"}`, "/customers/9": `{"notes":"new"}`, "/services/4": `{"short_description":"new"}`, "/payments/7": `{"notes":"new"}`,
+		"/orders/10": `{"customer_comment":"new"}`, "/orders/10/invoices/10": `{"status":"void"}`, "/coupons/RACE": `{"name":"new"}`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			tag := s.get(path).want(http.StatusOK).header.Get("ETag")
+			var after *fixtures.Snapshot
+			change = func() {
+				s.changeByPHP(t, path)
+				after = database.Snapshot(t)
+			}
+			s.write(http.MethodPut, path, body, "If-Match", tag).want(http.StatusPreconditionFailed)
+			if after == nil {
+				t.Fatal("no record was locked")
+			}
+			wantNoWrites(t, path, after)
+		})
+	}
+}
+
+// TestRecordsStayLockedAfterTheComparison: PHP cannot change a record between the comparison of its tag and
+// the end of the PUT.
+func TestRecordsStayLockedAfterTheComparison(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	newServer(t, database).write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	for name, c := range map[string]struct{ path, body, changedByPHP string }{
+		"booking":           {"/bookings/7", `{"total_attendees":1,"notes":"new"}`, "/bookings/7"},
+		"notes of booking":  {"/bookings/53", `{"notes":"new"}`, "/orders/52"},
+		"customer":          {"/customers/9", `{"notes":"new"}`, "/customers/9"},
+		"service":           {"/services/4", `{"charge_amount":7}`, "/services/4"},
+		"payment":           {"/payments/7", `{"notes":"new"}`, "/payments/7"},
+		"order":             {"/orders/20", `{"customer_comment":"new"}`, "/orders/20"},
+		"invoice":           {"/orders/10/invoices/10", `{"status":"void"}`, "/orders/10/invoices/10"},
+		"coupon":            {"/coupons/RACE", `{"name":"new"}`, "/coupons/RACE"},
+		"booking to delete": {"/bookings/8?force=true", "", "/bookings/8"},
+		"coupon to delete":  {"/coupons/WELCOME10", "", "/coupons/WELCOME10"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tried := false
+			s := tappedServer(t, database, func(shown statement) error {
+				if tried || !strings.HasPrefix(shown.text, "UPDATE `wp_latepoint_") && !strings.HasPrefix(shown.text, "DELETE FROM `wp_latepoint_") {
+					return nil
+				}
+				tried = true
+				conn, err := database.SQL.Conn(t.Context())
+				if err != nil {
+					t.Error(err)
+					return nil
+				}
+				defer conn.Close()
+				if _, err := conn.ExecContext(t.Context(), "SET SESSION innodb_lock_wait_timeout = 1"); err != nil {
+					t.Error(err)
+				}
+				_, err = conn.ExecContext(t.Context(), statementOfPHP(t, c.changedByPHP))
+				var timeout *mysql.MySQLError
+				if !errors.As(err, &timeout) || timeout.Number != 1205 {
+					t.Errorf("PHP changed the record after the comparison: %v", err)
+				}
+				if _, err := conn.ExecContext(t.Context(), "SET SESSION innodb_lock_wait_timeout = DEFAULT"); err != nil {
+					t.Error(err)
+				}
+				return nil
+			})
+			method := http.MethodPut
+			if c.body == "" {
+				method = http.MethodDelete
+			}
+			path, _, _ := strings.Cut(c.path, "?")
+			tag := s.get(path).want(http.StatusOK).header.Get("ETag")
+			s.write(method, c.path, c.body, "If-Match", tag).want(http.StatusOK)
+			if !tried {
+				t.Error("nothing was written")
+			}
+		})
+	}
+}
+
+// TestRetriedTransactionsCheckTheConditionAgain: a transaction that runs again after a deadlock compares
+// the tag with what the winner wrote.
+func TestRetriedTransactionsCheckTheConditionAgain(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	const path = "/services/4"
+	for name, c := range map[string]struct {
+		changed bool // by the winner
+		want    int
+	}{"the record is the same": {false, http.StatusOK}, "the winner changed the record": {true, http.StatusPreconditionFailed}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
+			var s *server
+			deadlocks, locked := 0, 0
+			s = tappedServer(t, database, func(shown statement) error {
+				if strings.HasSuffix(shown.text, "FOR UPDATE") {
+					locked++
+					if locked == 2 && c.changed {
+						s.changeByPHP(t, path)
+					}
+				}
+				if deadlocks == 0 && strings.HasPrefix(shown.text, "UPDATE `wp_latepoint_services`") {
+					deadlocks++
+					return &mysql.MySQLError{Number: 1213}
+				}
+				return nil
+			})
+			tag := s.get(path).want(http.StatusOK).header.Get("ETag")
+			s.write(http.MethodPut, path, `{"short_description":"new"}`, "If-Match", tag).want(c.want)
+			if deadlocks != 1 || locked != 2 {
+				t.Errorf("%d deadlocks, %d runs", deadlocks, locked)
+			}
+		})
+	}
 }

@@ -3,8 +3,11 @@ package handlers_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
 )
@@ -251,4 +254,185 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 	id := s.write(http.MethodPost, "/customers", named+`,"custom_fields":{"cf_must":"x","cf_terms":"on"}}`).want(http.StatusCreated).at("data", "id")
 	wantUpdateRejected(t, "emptied", s.write(http.MethodPut, fmt.Sprintf("/customers/%v", id), `{"custom_fields":{"CF_Must":null,"cf_may":""}}`), "custom_fields.CF_Must")
 	s.write(http.MethodPut, "/customers/9", `{"custom_fields":{"cf_may":""},"last_name":"Still without"}`).want(http.StatusOK)
+}
+
+const (
+	tooManyBookings = `199 bookside "Customer 9 has as many future bookings as the site's form lets a customer have"`
+	tooManyNoShows  = `199 bookside "Customer 9 has too many no-shows: the site's form would refuse the booking"`
+	mustPay         = `199 bookside "Customer 9 has too many no-shows: on the site's form they would have to pay at once"`
+)
+
+// noFuture leaves customer 9 without bookings to come.
+const noFuture = "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE customer_id = 9"
+
+// TestWarningsAboutFutureBookings: a key books for a customer who has as many bookings as the site's form would let them have,
+// and is told so, on a plain site too.
+func TestWarningsAboutFutureBookings(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings(), withTools)
+	s.database.Execute(t, setting("max_future_bookings_per_customer", "1"), noFuture)
+	book := func(fields ...string) answer {
+		t.Helper()
+		return s.write(http.MethodPost, "/bookings", friday(fields...))
+	}
+	wants := func(title string, a answer, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, a.header.Values("Warning")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", title, diff)
+		}
+	}
+	wants("the first booking", book().want(http.StatusCreated))
+	wants("a dry run", book("start_time", `"13:00"`, "dry_run", `true`).want(http.StatusOK), tooManyBookings)
+	wants("a booking that is refused", book("start_time", `"13:00"`, "status", `"no_show"`).want(http.StatusUnprocessableEntity))
+	wants("a conflict", book().want(http.StatusConflict))
+	wants("a new customer", book("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer, "dry_run", `true`).want(http.StatusOK))
+	wants("another customer", book("start_time", `"13:00"`, "customer_id", `8`, "dry_run", `true`).want(http.StatusOK))
+	bulk := `[` + friday("start_time", `"13:00"`) + `,` + friday("start_time", `"15:00"`) + `,` + friday() + `]`
+	wants("several", s.write(http.MethodPost, "/bookings/bulk", bulk).want(http.StatusMultiStatus), tooManyBookings)
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 50 WHERE id = 4", "UPDATE wp_latepoint_bookings SET status = 'completed', start_date = '2027-01-01'")
+	var all []string
+	for _, id := range rowsOf(t, s.database, "SELECT DISTINCT c.id FROM wp_latepoint_customers c JOIN wp_latepoint_bookings b ON b.customer_id = c.id WHERE c.status = 'active' ORDER BY c.id LIMIT 14") {
+		all = append(all, friday("start_date", `"2027-02-12"`, "customer_id", id))
+	}
+	if a := s.write(http.MethodPost, "/bookings/bulk", "["+strings.Join(all, ",")+"]"); len(all) < 12 || len(a.header.Values("Warning")) != 10 {
+		t.Errorf("%d customers: %d warnings, %s", len(all), len(a.header.Values("Warning")), a.body)
+	}
+	if told := s.agent(t, s.key).call("book", `{'idempotency_key':'limits-1','dry_run':true,'service_id':4,'agent_id':5,'location_id':1,'start_date':'2027-02-19','start_time':'10:00','customer_id':9}`).done(); fmt.Sprint(told.at("warnings")) != "[Customer 9 has as many future bookings as the site's form lets a customer have]" {
+		t.Errorf("a tool: %s", told.body)
+	}
+
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled'", "UPDATE wp_latepoint_bookings SET status = 'approved', start_date = '2026-01-01' WHERE id = 9", "UPDATE wp_latepoint_bookings SET customer_id = 9 WHERE id = 9")
+	wants("bookings that are over or cancelled", book("dry_run", `true`).want(http.StatusOK))
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '2027-01-01' WHERE id = 9")
+	wants("a booking to come", book("dry_run", `true`).want(http.StatusOK), tooManyBookings)
+	for _, unlimited := range []string{"", "0", "many", "2"} {
+		s.database.Execute(t, setting("max_future_bookings_per_customer", unlimited))
+		wants("limit "+unlimited, book("dry_run", `true`).want(http.StatusOK))
+	}
+	s.database.Execute(t, setting("max_future_bookings_per_customer", "1"))
+	s.key = s.newKey("write_bookings")
+	wants("a key that reads no bookings", book().want(http.StatusCreated))
+}
+
+// TestWarningsAboutNoShows: a key books for a customer whom Pro Features restricts, and is told so.
+func TestWarningsAboutNoShows(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	const count = "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'no_show_count', '3')"
+	on, plain := setting("no_show_restrictions_enabled", "on"), activate(pluginFile)
+	for _, step := range []struct {
+		title, arrange string
+		want           []string
+	}{
+		{"switched off", count, nil},
+		{"as often as the default", on, []string{tooManyNoShows}},
+		{"to pay at once", setting("no_show_restriction_action", "require_payment"), []string{mustPay}},
+		{"another action", setting("no_show_restriction_action", "smile"), nil},
+		{"blocked", setting("no_show_restriction_action", "block"), []string{tooManyNoShows}},
+		{"less often than the threshold", setting("no_show_restriction_threshold", "4"), nil},
+		{"as often as the threshold", setting("no_show_restriction_threshold", "3"), []string{tooManyNoShows}},
+		{"both limits", "UPDATE wp_latepoint_bookings SET customer_id = 9, start_date = '2027-01-01', status = 'approved' WHERE id = 9", []string{tooManyNoShows}},
+		{"both limits", setting("max_future_bookings_per_customer", "1"), []string{tooManyBookings, tooManyNoShows}},
+		{"without the add-on", plain, []string{tooManyBookings}},
+	} {
+		s.database.Execute(t, step.arrange)
+		if diff := cmp.Diff(step.want, s.write(http.MethodPost, "/bookings", friday("dry_run", `true`)).want(http.StatusOK).header.Values("Warning")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.title, diff)
+		}
+	}
+}
+
+// noShowsOf returns what is stored of a customer's no-shows.
+func noShowsOf(t testing.TB, database *fixtures.Database, customer int) []string {
+	t.Helper()
+	return rowsOf(t, database, "SELECT meta_key, meta_value FROM wp_latepoint_customer_meta WHERE object_id = ? AND meta_key LIKE 'no_show%' ORDER BY meta_key", customer)
+}
+
+// TestNoShowsAreCounted: a customer who does not appear is counted, and no longer if that is taken back, as by the
+// add-on's listener: for each booking once, and a count of 0 deletes its row.
+func TestNoShowsAreCounted(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, setting("no_show_restrictions_enabled", "on"), "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id IN (7, 9)")
+	status := func(booking, status string, want ...string) {
+		t.Helper()
+		s.write(http.MethodPut, "/bookings/"+booking, `{"status":"`+status+`"}`).want(http.StatusOK)
+		if diff := cmp.Diff(want, noShowsOf(t, s.database, 2)); diff != "" {
+			t.Errorf("%s of booking %s (-want +got):\n%s", status, booking, diff)
+		}
+	}
+	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show","dry_run":true}`).want(http.StatusOK)
+	if got := noShowsOf(t, s.database, 2); len(got) != 0 {
+		t.Errorf("after a dry run: %v", got)
+	}
+	status("7", "no_show", "no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on")
+	status("7", "no_show", "no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on")
+	status("9", "no_show", "no_show_booking_ids|[7,9]", "no_show_count|2", "no_show_flag|on")
+	status("7", "approved", "no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on")
+	status("9", "cancelled", "no_show_booking_ids|[]", "no_show_flag|off")
+	status("9", "approved", "no_show_booking_ids|[]", "no_show_flag|off")
+	status("9", "no_show", "no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on")
+
+	// Whoever has counted it already, such as the add-on itself, it counts once.
+	s.database.Execute(t, `UPDATE wp_latepoint_customer_meta SET meta_value = '["9",7]', updated_at = '2026-11-01 08:00:00' WHERE object_id = 2 AND meta_key = 'no_show_booking_ids'`)
+	status("7", "no_show", `no_show_booking_ids|["9",7]`, "no_show_count|1", "no_show_flag|on")
+	status("7", "approved", "no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on")
+
+	s.write(http.MethodDelete, "/bookings/9?force=true", "").want(http.StatusOK)
+	if diff := cmp.Diff([]string{"no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on"}, noShowsOf(t, s.database, 2)); diff != "" {
+		t.Errorf("deleted (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoShowsWithoutCount: what was not counted when it happened is a count of 0 afterwards, as in the add-on, and no other
+// change counts.
+func TestNoShowsWithoutCount(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, setting("no_show_restrictions_enabled", "on"), "UPDATE wp_latepoint_bookings SET status = 'no_show', customer_id = 2 WHERE id = 7",
+		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (2, 'no_show_booking_ids', 'none')")
+	s.write(http.MethodPut, "/bookings/7", `{"notes":"x"}`).want(http.StatusOK)
+	if diff := cmp.Diff([]string{"no_show_booking_ids|none"}, noShowsOf(t, s.database, 2)); diff != "" {
+		t.Errorf("another change (-want +got):\n%s", diff)
+	}
+	s.write(http.MethodPut, "/bookings/7", `{"status":"approved"}`).want(http.StatusOK)
+	if diff := cmp.Diff([]string{"no_show_booking_ids|[]", "no_show_count|0", "no_show_flag|off"}, noShowsOf(t, s.database, 2)); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
+
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET customer_id = 8000 WHERE id = 7")
+	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show"}`).want(http.StatusOK)
+	if got := noShowsOf(t, s.database, 8000); len(got) != 0 {
+		t.Errorf("of a customer who does not exist: %v", got)
+	}
+}
+
+// TestNoShowsOfCustomerWhoGetsTheBooking: the customer whom the booking has then is counted.
+func TestNoShowsOfCustomerWhoGetsTheBooking(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, setting("no_show_restrictions_enabled", "on"), "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id = 7")
+	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show","customer_id":9}`).want(http.StatusOK)
+	if got, other := noShowsOf(t, s.database, 9), noShowsOf(t, s.database, 2); len(got) != 3 || len(other) != 0 {
+		t.Errorf("counted %v, and of the one before %v", got, other)
+	}
+}
+
+// TestNoShowsAreNotCounted: nothing is counted where the site does not.
+func TestNoShowsAreNotCounted(t *testing.T) {
+	t.Parallel()
+	for title, site := range map[string]fixtures.Site{"a plain site": fixtures.SiteA().WithFewBookings(), "switched off": fixtures.SiteA().WithFewBookings().WithProFeatures()} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, site)
+			if title == "a plain site" {
+				s.database.Execute(t, setting("no_show_restrictions_enabled", "on"))
+			}
+			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id = 7")
+			s.write(http.MethodPut, "/bookings/7", `{"status":"no_show"}`).want(http.StatusOK)
+			if got := noShowsOf(t, s.database, 2); len(got) != 0 {
+				t.Errorf("counted %v", got)
+			}
+		})
+	}
 }

@@ -1,13 +1,21 @@
 package handlers_test
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
@@ -157,4 +165,277 @@ func (p *everyOperation) send(r request) answer {
 	}
 	maps.Copy(header, r.header)
 	return p.server.send(r.method, "/v1"+r.path+"?"+r.query, header, r.body)
+}
+
+// TestExamplesCanBeSent sends what the viewer fills in: the examples of required parameters and bodies.
+// Reads find records of the small site, and writes are accepted.
+func TestExamplesCanBeSent(t *testing.T) {
+	fixtures.SkipUnderRace(t)
+	t.Parallel()
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	for _, o := range inOrder(s.described()) {
+		t.Run(o.method+o.path, func(t *testing.T) {
+			path, body := "/v1"+o.path, ""
+			query := "?"
+			for _, p := range o.Parameters {
+				example := fmt.Sprint(p.Value.Example)
+				switch {
+				case !p.Value.Required && p.Value.Example == nil:
+					continue
+				case p.Value.In == openapi3.ParameterInPath:
+					path = strings.Replace(path, "{"+p.Value.Name+"}", example, 1)
+				case p.Value.In == openapi3.ParameterInQuery:
+					query += p.Value.Name + "=" + example + "&"
+				default:
+					t.Errorf("the header %s would be sent with each request", p.Value.Name)
+				}
+			}
+			if o.RequestBody != nil {
+				sent, err := json.Marshal(o.RequestBody.Value.Content["application/json"].Example)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body = string(sent)
+			}
+			if strings.HasSuffix(path, ".ics") { // the viewer does not have its key
+				calendar := s.calendar(keys.Busy, domain.Resource(strings.TrimSuffix(strings.Split(o.path, "/")[1], "s")), 1)
+				query += calendar.query
+			}
+			if strings.HasPrefix(o.path, "/bookings/{id}/") { // the example is completed
+				s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id = 1")
+				defer s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 1")
+			}
+			if strings.HasPrefix(o.path, "/time-off") {
+				s.database.Execute(t, exampleDayOff)
+				defer s.database.Execute(t, "DELETE FROM wp_latepoint_work_periods WHERE id >= 206") // the other examples are on that day
+			}
+			a := s.send(o.method, path+query, http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/json"}}, body)
+			switch {
+			case o.method == http.MethodDelete: // may be refused, for example because a customer has bookings
+				if a.status == http.StatusNotFound {
+					t.Errorf("status 404: %s", a.body)
+				}
+			case a.status >= http.StatusMultipleChoices:
+				t.Errorf("sent %s\nstatus %d: %s", body, a.status, a.body)
+			case o.method == http.MethodGet && o.path != "/status" && o.path != "/changes" && !findsRows(a.body) && !strings.Contains(string(a.body), "BEGIN:VEVENT"):
+				t.Errorf("found nothing: %s", a.body)
+			}
+		})
+	}
+}
+
+// described returns the document as the server serves it: the days in its examples follow the server's
+// clock.
+func (s *server) described() *openapi3.T {
+	s.t.Helper()
+	document, err := openapi3.NewLoader().LoadFromData(s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return document
+}
+
+// TestExamplesStayAhead: the days in examples are always in the future, however long a server runs.
+func TestExamplesStayAhead(t *testing.T) {
+	fixtures.SkipUnderRace(t)
+	t.Parallel()
+	s := newServer(t, small(t))
+	for range 3 {
+		example := s.described().Paths.Value("/availability").Get.Parameters.GetByInAndName(openapi3.ParameterInQuery, "date").Example
+		day, err := time.Parse(time.DateOnly, fmt.Sprint(example))
+		if ahead := day.Sub(s.clock); err != nil || day.Weekday() != time.Tuesday || ahead < 45*24*time.Hour || ahead > 60*24*time.Hour {
+			t.Errorf("on %s the example is %v", s.clock.Format(time.DateOnly), example)
+		}
+		s.clock = s.clock.AddDate(0, 4, 3)
+	}
+}
+
+// findsRows reports whether a response has a record, alone or in a list, or free times.
+func findsRows(body []byte) bool {
+	var found struct {
+		ID   any             `json:"id"`
+		Data json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(body, &found) != nil {
+		return false
+	}
+	var slots struct {
+		Times []string `json:"available_slots"`
+	}
+	if json.Unmarshal(found.Data, &slots) == nil && slots.Times != nil {
+		return len(slots.Times) > 0
+	}
+	return found.ID != nil || len(found.Data) > len("[]") && string(found.Data) != "null"
+}
+
+type placedOperation struct {
+	*openapi3.Operation
+	method, path string
+}
+
+// inOrder returns the operations in an order in which what one creates exists for the next: holds and
+// webhooks are created before they are read, and deletions come last.
+func inOrder(document *openapi3.T) []placedOperation {
+	var all []placedOperation
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			all = append(all, placedOperation{operation, method, path})
+		}
+	}
+	rank := func(o placedOperation) int {
+		made := strings.HasPrefix(o.path, "/holds") || strings.HasPrefix(o.path, "/webhooks")
+		switch {
+		case o.method == http.MethodGet && !made:
+			return 0
+		case strings.HasSuffix(o.path, "/test"): // creates a delivery
+			return 3
+		case o.method == http.MethodPost:
+			return 1 + strings.Count(o.path, "/")
+		case o.method == http.MethodGet:
+			return 10
+		case o.method == http.MethodPut:
+			return 11
+		default:
+			return 12
+		}
+	}
+	slices.SortFunc(all, func(a, b placedOperation) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.path, b.path))
+	})
+	return all
+}
+
+// parameter is a query parameter as the document describes it.
+type parameter struct {
+	kind  string   // type of its values; see badValues
+	words []string // accepted words, if these are fixed
+}
+
+// parameters returns the query parameters of the GET routes by path, with 1 for {id}, and name.
+var parameters = sync.OnceValue(func() map[string]map[string]parameter {
+	c, err := theContract()
+	if err != nil {
+		panic(err)
+	}
+	all := map[string]map[string]parameter{}
+	for path, item := range c.document.Paths.Map() {
+		if item.Get == nil {
+			continue
+		}
+		found := map[string]parameter{}
+		for _, p := range item.Get.Parameters {
+			if p.Value.In == "query" && p.Value.Name != "extras" { // known only to sites with Pro Features
+				found[p.Value.Name] = parameter{parameterKind(path, p.Value), fixedWords(p.Value.Schema.Value)}
+			}
+		}
+		if len(found) > 0 {
+			all[strings.ReplaceAll(path, "{id}", "1")] = found
+		}
+	}
+	return all
+})
+
+// unlikeTheirSchema holds the types of parameters whose schema leaves open what they accept: a site adds
+// its own statuses, and some take a day or a day with a time.
+var unlikeTheirSchema = map[string]string{
+	"page": "page", "cursor": "integer", "meta_key": "key", "start_time": "word", "created_at": "date", "updated_at": "date",
+	"/bookings status": "word", "bookings_status": "word",
+}
+
+func parameterKind(path string, p *openapi3.Parameter) string {
+	schema := p.Schema.Value
+	switch kind := cmp.Or(unlikeTheirSchema[path+" "+p.Name], unlikeTheirSchema[p.Name]); {
+	case kind != "":
+		return kind
+	case refersTo(p.Schema, "ID"):
+		return "integer"
+	case refersTo(p.Schema, "IDOrAny"):
+		return "id or any"
+	case schema.Format == "date":
+		return "date"
+	case len(fixedWords(schema)) > 0:
+		return "word"
+	case schema.Type.Is("string"):
+		return "text"
+	default:
+		return schema.Type.Slice()[0] // integer, number or boolean
+	}
+}
+
+// fixedWords returns the words that a schema accepts, alone or in a list.
+func fixedWords(schema *openapi3.Schema) (words []string) {
+	if schema.Items != nil {
+		schema = schema.Items.Value
+	}
+	for _, word := range schema.Enum {
+		if text, ok := word.(string); ok {
+			words = append(words, text)
+		}
+	}
+	return words
+}
+
+// fieldsUnlikeTheirSchema holds the types of body fields whose schema leaves open what they accept, and ""
+// for those that the tests of fields do not send.
+var fieldsUnlikeTheirSchema = map[string]string{
+	"/services name": "needed text", "/services/4 name": "needed text", "/coupons code": "code",
+	"/orders customer_id": "id", "/orders/10 customer_id": "id", "/payments order_id": "id", "/payments booking_id": "id",
+	"/orders force": "", "/orders/10 force": "", "/payments force": "", "/payments/7 force": "",
+	"transaction_id": "", // another name for token
+}
+
+// documentedFields returns the fields of a write's body, by the type of their value.
+func documentedFields(method, path string) map[string]string {
+	c, err := theContract()
+	if err != nil {
+		panic(err)
+	}
+	route, _, err := c.router.FindRoute(httptest.NewRequestWithContext(context.Background(), method, "/v1"+path, nil))
+	if err != nil {
+		panic(err)
+	}
+	fields := map[string]string{}
+	for name, property := range bodyProperties(route.Operation) {
+		kind, ok := fieldsUnlikeTheirSchema[path+" "+name]
+		if !ok {
+			kind, ok = fieldsUnlikeTheirSchema[name]
+		}
+		if !ok {
+			kind = fieldKind(property)
+		}
+		if kind != "" {
+			fields[name] = kind
+		}
+	}
+	return fields
+}
+
+// refersTo reports whether a value, which may also be null, has the schema with a name.
+func refersTo(value *openapi3.SchemaRef, name string) bool {
+	if len(value.Value.AnyOf) == 2 && value.Ref == "" {
+		value = value.Value.AnyOf[0]
+	}
+	return value.Ref == "#/components/schemas/"+name
+}
+
+func fieldKind(property *openapi3.SchemaRef) string {
+	schema := property.Value
+	switch {
+	case refersTo(property, "Price"):
+		return "amount"
+	case refersTo(property, "ID"):
+		return "id or none"
+	case schema.Type.Includes("integer") && *schema.Min == 1:
+		return "count"
+	case schema.Type.Includes("integer"):
+		return "number"
+	case schema.Type.Is("boolean"):
+		return "boolean"
+	case len(fixedWords(schema)) > 0:
+		return "word"
+	case schema.Pattern != "":
+		return "date"
+	default:
+		return "text"
+	}
 }

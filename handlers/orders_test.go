@@ -178,3 +178,140 @@ func TestOrderDatesInTheSitesZone(t *testing.T) {
 		{query: "created_before=2026-11-10", where: "o.created_at < '2026-11-10 18:30:00'"},
 	})
 }
+
+func TestInvoices(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	golden(t, "invoice", s.get("/orders/4/invoices/4").want(http.StatusOK).body)
+	golden(t, "invoice_list", s.get("/orders/888/invoices").want(http.StatusOK).body)
+}
+
+// TestInvoicesOfTheEdgeSite reads every invoice under every order: it is found
+// only under its own.
+func TestInvoicesOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for _, order := range s.ids(t, "SELECT id FROM {orders}") {
+		of := listing{path: "/orders/" + order + "/invoices", from: "{order_invoices} v", order: "v.id"}
+		if diff := cmp.Diff(s.ids(t, "SELECT id FROM {order_invoices} WHERE order_id = "+order+" ORDER BY id"), of.allIDs(t, s, "")); diff != "" {
+			t.Errorf("invoices of order %s (-want +got):\n%s", order, diff)
+		}
+		for _, id := range s.ids(t, "SELECT id FROM {order_invoices} ORDER BY id") {
+			path := of.path + "/" + id
+			if len(s.ids(t, "SELECT id FROM {order_invoices} WHERE id = "+id+" AND order_id = "+order)) == 0 {
+				s.wantNotFound(t, path, "invoice_not_found", "Invoice with ID "+id+" was not found")
+				continue
+			}
+			a := s.get(path).want(http.StatusOK)
+			if got := [2]any{a.at("data", "id"), a.at("data", "order_id")}; got != [2]any{id, order} {
+				t.Errorf("%s is %v", path, got)
+			}
+			if strings.Contains(string(a.body), "00000000-0000-4000") {
+				t.Errorf("%s reveals the key of its public link: %s", path, a.body)
+			}
+		}
+	}
+	// A deleted order has no invoices, even if one was left behind.
+	s.wantNotFound(t, "/orders/904/invoices/9", "order_not_found", "Order with ID 904 was not found")
+	wantPage(t, s.get("/orders/7/invoices?per_page=1"), []string{"3"}, 1, 1, 2)
+	wantPage(t, s.get("/orders/7/invoices?per_page=1&page=2"), []string{"8"}, 2, 1, 2)
+	wantPage(t, s.get("/orders/7/invoices?per_page=100&page=2"), []string{}, 2, 100, 2)
+	wantPage(t, s.get("/orders/6/invoices"), []string{}, 1, 10, 0)
+	for _, id := range []string{"0", "10", "9223372036854775807", "99999999999999999999"} {
+		s.wantNotFound(t, "/orders/7/invoices/"+id, "invoice_not_found", "Invoice with ID "+id+" was not found")
+	}
+}
+
+// TestInvoiceFields: a number that is not stored is built from the site's
+// prefix.
+func TestInvoiceFields(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for path, want := range map[string]map[string]any{
+		"/orders/1/invoices/1": {
+			"invoice_number": "R-1000001", "status": "open", "charge_amount": "50.0000", "payment_portion": "full", "due_at": "2026-11-15 22:59:59",
+			"data": `{"company":"Edge","totals":{"subtotal":"50.0000","total":"50.0000"}}`,
+		},
+		"/orders/2/invoices/2": {
+			"invoice_number": "R-1000002", "charge_amount": "0.0000", "payment_portion": nil, "due_at": nil, "data": nil, "created_at": "", "updated_at": "",
+		},
+		"/orders/7/invoices/3":  {"invoice_number": "R-1000003", "data": `{"totals":`, "status": "partially_paid"},
+		"/orders/3/invoices/6":  {"data": "", "due_at": nil, "status": "draft"},
+		"/orders/10/invoices/7": {"due_at": "0000-00-00 00:00:00", "payment_portion": "remaining", "status": "uncollectible"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			s.wantFields(t, path, want)
+		})
+	}
+}
+
+func TestInvoiceNumberPrefix(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Edge())
+	s := newServer(t, database)
+	for _, step := range []struct{ statement, want string }{
+		{"UPDATE wp_latepoint_settings SET value = '' WHERE name = 'invoices_number_prefix'", "1000001"},
+		{"DELETE FROM wp_latepoint_settings WHERE name = 'invoices_number_prefix'", "INV-1000001"},
+		{"UPDATE wp_latepoint_order_invoices SET invoice_number = '2026/7' WHERE id = 1", "2026/7"},
+		{"UPDATE wp_latepoint_order_invoices SET invoice_number = '' WHERE id = 1", "INV-1000001"},
+		{"UPDATE wp_latepoint_order_invoices SET id = 12345678, invoice_number = NULL WHERE id = 1", ""},
+	} {
+		database.Execute(t, step.statement)
+		if step.want != "" {
+			s.wantFields(t, "/orders/1/invoices/1", map[string]any{"invoice_number": step.want})
+		}
+	}
+	s.wantFields(t, "/orders/1/invoices/12345678", map[string]any{"invoice_number": "INV-112345678"})
+}
+
+// TestInvoicesOfTheLegacySite: invoices of the oldest version have neither
+// number nor amount.
+func TestInvoicesOfTheLegacySite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()))
+	s.wantFields(t, "/orders/1/invoices/1", map[string]any{
+		"invoice_number": "INV-1000001", "status": "not_paid", "charge_amount": "0.0000", "payment_portion": nil, "due_at": nil, "data": nil,
+	})
+	wantPage(t, s.get("/orders/3/invoices"), []string{"2"}, 1, 10, 1)
+}
+
+// TestActivitiesShowBundles: the activity log shows a bundle among the items of an order by id and name, and nothing of one that
+// is no more.
+func TestActivitiesShowBundles(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	bundle := rowsOf(t, s.database, "SELECT id, name FROM wp_latepoint_bundles ORDER BY id LIMIT 1")[0]
+	s.database.Execute(t,
+		`INSERT INTO wp_latepoint_order_items (order_id, variant, item_data, subtotal, total) SELECT 1403, 'bundle', CONCAT('{"bundle_id":', MIN(id), '}'), 200, 200 FROM wp_latepoint_bundles`,
+		`INSERT INTO wp_latepoint_order_items (order_id, variant, item_data, subtotal, total) VALUES (1403, 'bundle', '{"bundle_id":"4711"}', 5, 5)`)
+	if a := s.write(http.MethodPut, "/orders/1403", `{"status":"completed"}`); a.status != http.StatusOK {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	var logged struct {
+		Vars map[string]struct {
+			Items []struct {
+				Variant string          `json:"variant"`
+				Data    json.RawMessage `json:"item_data"`
+			} `json:"order_items"`
+		} `json:"order_data_vars"`
+	}
+	description := rowsOf(t, s.database, "SELECT description FROM wp_latepoint_activities WHERE code = 'order_updated'")[0]
+	if err := json.Unmarshal([]byte(description), &logged); err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range []string{"new", "old"} {
+		var shown []string
+		for _, item := range logged.Vars[state].Items {
+			if item.Variant == "bundle" {
+				var data struct{ ID, Name any }
+				if err := json.Unmarshal(item.Data, &data); err != nil {
+					t.Fatal(err)
+				}
+				shown = append(shown, fmt.Sprintf("%T %v|%v", data.ID, data.ID, data.Name))
+			}
+		}
+		if diff := cmp.Diff([]string{"string " + bundle, "<nil> <nil>|<nil>"}, shown); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", state, diff)
+		}
+	}
+}
