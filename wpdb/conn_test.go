@@ -2,10 +2,8 @@ package wpdb_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,38 +16,32 @@ import (
 )
 
 // ownAccount returns a configuration with a new account that has privileges only on its
-// database, and a function that counts the account's threads on the server.
-func ownAccount(t *testing.T, database *fixtures.Database) (c wpdb.Config, threads func(where string, args ...any) int) {
+// database, and a function that returns the account's threads on the server.
+func ownAccount(t *testing.T, database *fixtures.Database) (c wpdb.Config, threads func(where string) []int64) {
 	t.Helper()
-	user := "b_" + strings.ToLower(rand.Text()[:20])
-	arrange(t, database.SQL, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'p'")
-	t.Cleanup(func() {
-		if _, err := database.SQL.ExecContext(context.WithoutCancel(t.Context()), "DROP USER '"+user+"'@'%'"); err != nil {
-			t.Error(err)
-		}
-	})
-	c = withDSN(t, configOf(database), func(d *mysql.Config) {
-		d.User, d.Passwd = user, "p"
-		arrange(t, database.SQL, "GRANT SELECT, INSERT, UPDATE, DELETE ON "+d.DBName+".* TO '"+user+"'@'%'")
-	})
-	return c, func(where string, args ...any) int {
+	c = user(t, database, "SELECT, INSERT, UPDATE, DELETE")
+	driver, err := mysql.ParseDSN(c.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, func(where string) []int64 {
 		t.Helper()
-		found, err := database.Threads(t.Context(), "user = ? AND "+where, append([]any{user}, args...)...)
+		found, err := database.Threads(t.Context(), "user = ? AND "+where, driver.User)
 		if err != nil {
 			t.Error(err)
 		}
-		return len(found)
+		return found
 	}
 }
 
 // nothingRuns fails the test if any of an account's statements outlasts the time limits of this file's
 // sessions.
-func nothingRuns(t *testing.T, threads func(where string, args ...any) int) {
+func nothingRuns(t *testing.T, threads func(where string) []int64) {
 	t.Helper()
 	running := threads("info LIKE '%latepoint%'")
-	for began := time.Now(); running > 0; running = threads("info LIKE '%latepoint%'") {
+	for began := time.Now(); len(running) > 0; running = threads("info LIKE '%latepoint%'") {
 		if time.Since(began) > 10*time.Second {
-			t.Errorf("%d statements still run", running)
+			t.Errorf("%d statements still run", len(running))
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -95,7 +87,7 @@ func TestAbandonedStatements(t *testing.T) {
 				most <- seen
 				return
 			case <-time.After(time.Millisecond):
-				seen = max(seen, threads("TRUE"))
+				seen = max(seen, len(threads("TRUE")))
 			}
 		}
 	}()
@@ -157,7 +149,7 @@ func TestConnectionsAbandonedByTheDriver(t *testing.T) {
 	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
-	if n := threads("info LIKE '%latepoint%'"); n > 0 {
+	if n := len(threads("info LIKE '%latepoint%'")); n > 0 {
 		t.Errorf("%d statements still run beside the next one", n)
 	}
 }
@@ -172,13 +164,9 @@ func TestKillerSparesOtherServers(t *testing.T) {
 	config.MaxOpen, config.LockWait = 1, time.Second
 	db := wpdbtest.OpenConfig(t, config)
 	lockAgent(t, database)
-	ids, err := database.Threads(t.Context(), "user = ?", accountOf(t, config))
-	if err != nil {
-		t.Fatal(err)
-	}
-	killer := ids[0]
-	arrange(t, database.SQL, fmt.Sprintf("KILL %d", killer))
-	for threads("TRUE") != 1 {
+	killer := threads("TRUE")[0]
+	database.Execute(t, fmt.Sprintf("KILL %d", killer))
+	for len(threads("TRUE")) != 1 {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -189,10 +177,4 @@ func TestKillerSparesOtherServers(t *testing.T) {
 	if err := ping(t.Context(), db); err != nil {
 		t.Error(err)
 	}
-}
-
-func accountOf(t *testing.T, c wpdb.Config) (user string) {
-	t.Helper()
-	withDSN(t, c, func(d *mysql.Config) { user = d.User })
-	return user
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
@@ -130,7 +129,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	arrange(t, database.SQL,
+	database.Execute(t,
 		"CREATE TABLE letters (old varchar(20) CHARACTER SET latin1, kind enum('a', 'b'), amount decimal(5,2), size int, CHECK (size < 5), place point, code varchar(20) UNIQUE)",
 		"INSERT INTO letters (old, kind, amount, size) VALUES ('a', 'a', 1, 1)",
 		"CREATE TABLE mixed (a varchar(20) COLLATE utf8mb4_general_ci, b varchar(20) COLLATE utf8mb4_unicode_ci)",
@@ -203,44 +202,4 @@ func TestReadOnlyTransaction(t *testing.T) {
 	if connection() == before {
 		t.Error("the connection is used again")
 	}
-}
-
-// TestKilledStatement: an administrator may kill a connection or its statement.
-func TestKilledStatement(t *testing.T) {
-	t.Parallel()
-	fixtures.RequireServer(t)
-	database := fixtures.Shared(t, fixtures.Legacy())
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for how, want := range map[string]error{"KILL QUERY ": wpdb.ErrTimeout, "KILL CONNECTION ": wpdb.ErrLinkLost} {
-		db := wpdbtest.OpenConfig(t, configOf(database))
-		err := db.Transact(ctx, "sleep", func(tx *wpdb.DB) error {
-			ids, err := read(ctx, tx, "SELECT CONNECTION_ID()")
-			if err != nil {
-				return err
-			}
-			killed := make(chan error, 1)
-			go func() { killed <- kill(ctx, database, how, ids[0]) }()
-			_, err = read(ctx, tx, "SELECT option_id FROM wp_options WHERE GET_LOCK(?, 0) = 1 AND SLEEP(20) = 0", lockOf(ids[0]))
-			if err := <-killed; err != nil {
-				t.Errorf("%s: %v", how, err)
-			}
-			return err
-		})
-		wantKind(t, err, want)
-	}
-}
-
-// lockOf returns the name of the lock that a connection's statement takes to show that it is running.
-func lockOf(id string) string { return "bookside test " + id }
-
-// kill waits until the connection's statement runs, and kills it.
-func kill(ctx context.Context, database *fixtures.Database, how, id string) error {
-	for runs := false; !runs; time.Sleep(5 * time.Millisecond) {
-		if err := database.SQL.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?) IS NOT NULL", lockOf(id)).Scan(&runs); err != nil {
-			return err
-		}
-	}
-	_, err := database.SQL.ExecContext(ctx, how+id)
-	return err
 }

@@ -69,7 +69,7 @@ func TestLater(t *testing.T) {
 		if n := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_locations WHERE name = 'before COMMIT'"); n != "1" {
 			t.Errorf("%s: %s rows", name, n)
 		}
-		arrange(t, database.SQL, "DELETE FROM wp_latepoint_locations WHERE name = 'before COMMIT' OR status = 'disabled'")
+		database.Execute(t, "DELETE FROM wp_latepoint_locations WHERE name = 'before COMMIT' OR status = 'disabled'")
 		failed := db.Transact(ctx, "write", func(tx *wpdb.DB) error {
 			for _, status := range []string{"kept?", strings.Repeat("too long ", 100), "never sent"} {
 				if _, err := wpdb.Later(ctx, tx, "insert", sq.Insert(db.Name(wpdb.Locations)).Columns("name", "status").Values("half", status)); err != nil {

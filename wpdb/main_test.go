@@ -36,16 +36,6 @@ func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Confi
 	return c
 }
 
-// arrange runs statements as the site's PHP would.
-func arrange(t testing.TB, on *sql.DB, statements ...string) {
-	t.Helper()
-	for _, statement := range statements {
-		if _, err := on.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-}
-
 // singleValue returns the single value of a query, as PHP would get it.
 func singleValue(t testing.TB, on *sql.DB, query string) string {
 	t.Helper()

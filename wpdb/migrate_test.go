@@ -74,14 +74,14 @@ func userOf(t testing.TB, database *fixtures.Database, privileges string, tables
 		// An anonymous user at localhost would take precedence over name@'%'.
 		for _, host := range []string{"'%'", "localhost"} {
 			account := name + "@" + host
-			arrange(t, database.SQL, "CREATE USER "+account+" IDENTIFIED BY 'secret'")
+			database.Execute(t, "CREATE USER "+account+" IDENTIFIED BY 'secret'")
 			t.Cleanup(func() {
 				if _, err := database.SQL.ExecContext(context.Background(), "DROP USER "+account); err != nil {
 					t.Error(err)
 				}
 			})
 			for _, table := range tables {
-				arrange(t, database.SQL, "GRANT "+privileges+" ON `"+d.DBName+"`."+table+" TO "+account)
+				database.Execute(t, "GRANT "+privileges+" ON `"+d.DBName+"`."+table+" TO "+account)
 			}
 		}
 		d.User, d.Passwd = name, "secret"
@@ -148,7 +148,7 @@ func TestMigrateOwnTables(t *testing.T) {
 	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	arrange(t, database.SQL, "ALTER TABLE wp_bookside_webhooks DROP COLUMN old_secret", "ALTER TABLE wp_bookside_holds DROP KEY expires_at")
+	database.Execute(t, "ALTER TABLE wp_bookside_webhooks DROP COLUMN old_secret", "ALTER TABLE wp_bookside_holds DROP KEY expires_at")
 	all := make(chan []string, 4)
 	for range cap(all) {
 		db := wpdbtest.OpenConfig(t, configOf(database))

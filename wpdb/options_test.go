@@ -27,11 +27,11 @@ func TestOptionValues(t *testing.T) {
 	}
 	read(map[string]string{"blogname": "Legacy", "gmt_offset": "1"}, "blogname", "gmt_offset", "not_there")
 	read(map[string]string{})
-	arrange(t, database.SQL, "UPDATE wp_options SET option_value = '' WHERE option_name = 'blogname'",
+	database.Execute(t, "UPDATE wp_options SET option_value = '' WHERE option_name = 'blogname'",
 		"DELETE FROM wp_options WHERE option_name = 'gmt_offset'", "INSERT INTO wp_options (option_name, option_value) VALUES ('not_there', 'now')")
 	read(map[string]string{"blogname": "", "not_there": "now"}, "blogname", "gmt_offset", "not_there")
 	read(map[string]string{}, "%", "blog_ame", "' OR 1 = 1 --")
-	arrange(t, database.SQL, "RENAME TABLE wp_options TO elsewhere")
+	database.Execute(t, "RENAME TABLE wp_options TO elsewhere")
 	_, err := db.OptionValues(t.Context(), "blogname")
 	wantKind(t, err, wpdb.ErrSchema)
 }
@@ -41,7 +41,7 @@ func TestOptionValues(t *testing.T) {
 func TestConstantsReplaceOptions(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	arrange(t, database.SQL, "DELETE FROM wp_options WHERE option_name IN ('home', 'siteurl')",
+	database.Execute(t, "DELETE FROM wp_options WHERE option_name IN ('home', 'siteurl')",
 		"INSERT INTO wp_options (option_name, option_value) VALUES ('siteurl', 'https://old.example')")
 	names := []string{"home", "siteurl", "blogname"}
 	for _, test := range []struct {
@@ -83,11 +83,11 @@ func TestSettingValues(t *testing.T) {
 		}
 	}
 	read(map[string]string{"default_booking_status": "approved"})
-	arrange(t, database.SQL, "UPDATE wp_latepoint_settings SET value = 'pending' WHERE name = 'default_booking_status'",
+	database.Execute(t, "UPDATE wp_latepoint_settings SET value = 'pending' WHERE name = 'default_booking_status'",
 		"INSERT INTO wp_latepoint_settings (id, name, value) VALUES (92, 'twice', 'second'), (91, 'twice', 'first'), (93, 'null', NULL), (94, 'null', 'later')")
 	read(map[string]string{"default_booking_status": "pending", "twice": "first", "null": ""})
 	// The values that maybe_unserialize returns.
-	arrange(t, database.SQL, `UPDATE wp_latepoint_settings SET value = 's:8:"approved";' WHERE name = 'default_booking_status'`,
+	database.Execute(t, `UPDATE wp_latepoint_settings SET value = 's:8:"approved";' WHERE name = 'default_booking_status'`,
 		`UPDATE wp_latepoint_settings SET value = 's:4:"b:1;";' WHERE id = 91`, `UPDATE wp_latepoint_settings SET value = 'a:1:{i:0;s:2:"on";}' WHERE id = 93`)
 	read(map[string]string{"default_booking_status": "approved", "twice": "b:1;", "null": `a:1:{i:0;s:2:"on";}`})
 }
@@ -156,17 +156,17 @@ func TestPluginActiveOnNetwork(t *testing.T) {
 	}
 	active("on the network", true)
 	const list = "UPDATE wpx_sitemeta SET meta_value = '%s' WHERE meta_key = 'active_sitewide_plugins'"
-	arrange(t, database.SQL, fmt.Sprintf(list, `a:1:{s:19:"akismet/akismet.php";i:1700000000;}`))
+	database.Execute(t, fmt.Sprintf(list, `a:1:{s:19:"akismet/akismet.php";i:1700000000;}`))
 	active("switched off", false)
-	arrange(t, database.SQL, fmt.Sprintf(list, `a:1:{s:20:"renamed/latepoint.php";i:17`))
+	database.Execute(t, fmt.Sprintf(list, `a:1:{s:20:"renamed/latepoint.php";i:17`))
 	active("cut off", false)
-	arrange(t, database.SQL, fmt.Sprintf(list, `a:1:{s:21:"renamed/latepoint.php";i:1700000000;}`))
+	database.Execute(t, fmt.Sprintf(list, `a:1:{s:21:"renamed/latepoint.php";i:1700000000;}`))
 	active("renamed folder", true)
-	arrange(t, database.SQL, "UPDATE wpx_sitemeta SET meta_value = NULL WHERE meta_key = 'active_sitewide_plugins'")
+	database.Execute(t, "UPDATE wpx_sitemeta SET meta_value = NULL WHERE meta_key = 'active_sitewide_plugins'")
 	active("NULL", false)
-	arrange(t, database.SQL, "DELETE FROM wpx_sitemeta WHERE meta_key = 'active_sitewide_plugins'")
+	database.Execute(t, "DELETE FROM wpx_sitemeta WHERE meta_key = 'active_sitewide_plugins'")
 	active("no list", false)
-	arrange(t, database.SQL, "UPDATE wpx_7_options SET option_value = '"+phpList("latepoint/latepoint.php")+"' WHERE option_name = 'active_plugins'")
+	database.Execute(t, "UPDATE wpx_7_options SET option_value = '"+phpList("latepoint/latepoint.php")+"' WHERE option_name = 'active_plugins'")
 	active("on the site alone", true)
 }
 
@@ -180,7 +180,7 @@ func TestHiddenNetwork(t *testing.T) {
 	if admins, err := db.SuperAdmins(t.Context()); err != nil || admins != nil {
 		t.Errorf("without a network: %q, %v", admins, err)
 	}
-	arrange(t, database.SQL, "INSERT INTO wpx_usermeta (user_id, meta_key, meta_value) VALUES (1, 'primary_blog', '1')")
+	database.Execute(t, "INSERT INTO wpx_usermeta (user_id, meta_key, meta_value) VALUES (1, 'primary_blog', '1')")
 	_, err := db.SuperAdmins(t.Context())
 	wantKind(t, err, wpdb.ErrAccessDenied)
 }

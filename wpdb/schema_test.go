@@ -35,7 +35,7 @@ func TestColumn(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	arrange(t, database.SQL, `ALTER TABLE wp_latepoint_processes
+	database.Execute(t, `ALTER TABLE wp_latepoint_processes
 		ADD COLUMN made datetime NOT NULL DEFAULT CURRENT_TIMESTAMP,
 		ADD COLUMN named varchar(120) GENERATED ALWAYS AS (CONCAT(name, '!')) STORED,
 		ADD COLUMN old varchar(40) CHARACTER SET latin1 NOT NULL,
@@ -100,7 +100,7 @@ func TestColumnOfJSON(t *testing.T) {
 		return s
 	}
 	probe(2)
-	arrange(t, database.SQL,
+	database.Execute(t,
 		`ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL COMMENT 'it''s CHECK (json_valid(`+"`plain`"+`)) \\',
 			ADD COLUMN ruled int NOT NULL CHECK (ruled < 5), ADD COLUMN `+"`odd ``name` longtext NOT NULL",
 		"UPDATE wp_latepoint_bookings SET fresh = '{}', `odd ``name` = '{}'",
@@ -129,7 +129,7 @@ func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL")
+	database.Execute(t, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL")
 	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it requires a value for fresh (json)"}}
 	if diff := cmp.Diff(want, readSchema(t, wpdbtest.OpenConfig(t, configOf(database))).Unwritables()); diff != "" {
 		t.Error(diff)
@@ -140,7 +140,7 @@ func TestEngine(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
-	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_agents ENGINE=MyISAM",
+	database.Execute(t, "ALTER TABLE wp_latepoint_agents ENGINE=MyISAM",
 		"RENAME TABLE wp_latepoint_services TO elsewhere", "CREATE VIEW wp_latepoint_services AS SELECT * FROM elsewhere")
 	s := readSchema(t, wpdbtest.OpenConfig(t, configOf(database)))
 	for table, want := range map[wpdb.Table]string{wpdb.Agents: "MyISAM", wpdb.Bookings: "InnoDB", wpdb.Services: ""} {
@@ -205,10 +205,10 @@ func TestSchemaIsProbedAgain(t *testing.T) {
 		}
 	}
 	has("2.1.4", "customer_timezone", false)
-	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN customer_timezone varchar(100)")
+	database.Execute(t, "ALTER TABLE wp_latepoint_bookings ADD COLUMN customer_timezone varchar(100)")
 	has("2.1.4", "customer_timezone", false)
 	has("2.1.5", "customer_timezone", true)
-	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings DROP COLUMN customer_timezone")
+	database.Execute(t, "ALTER TABLE wp_latepoint_bookings DROP COLUMN customer_timezone")
 	has("2.1.5", "customer_timezone", true)
 	db.ForgetSchema()
 	has("2.1.5", "customer_timezone", false)
@@ -228,11 +228,11 @@ func TestMissingTables(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
-	arrange(t, database.SQL, "RENAME TABLE wp_latepoint_bookings TO elsewhere", "DROP TABLE wp_latepoint_activities")
+	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere", "DROP TABLE wp_latepoint_activities")
 	if diff := cmp.Diff([]wpdb.Table{wpdb.Bookings}, readSchema(t, db).Missing()); diff != "" {
 		t.Error(diff)
 	}
-	arrange(t, database.SQL, "RENAME TABLE elsewhere TO wp_latepoint_bookings")
+	database.Execute(t, "RENAME TABLE elsewhere TO wp_latepoint_bookings")
 	if missing := readSchema(t, db).Missing(); len(missing) > 0 {
 		t.Errorf("missing: %v", missing)
 	}
@@ -257,7 +257,7 @@ func TestMissingColumns(t *testing.T) {
 	database := fixtures.New(t, fixtures.Edge())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	readSchema(t, db)
-	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility", "ALTER TABLE wp_latepoint_coupons DROP COLUMN name, DROP COLUMN rules",
+	database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility", "ALTER TABLE wp_latepoint_coupons DROP COLUMN name, DROP COLUMN rules",
 		"DROP TABLE wp_latepoint_agents", "DROP TABLE wp_latepoint_blocked_periods")
 	if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
 		t.Errorf("the kept schema lacks %v", missing)
@@ -274,12 +274,12 @@ func TestMissingColumns(t *testing.T) {
 	if diff := cmp.Diff([]wpdb.Table{wpdb.Agents}, s.Missing()); diff != "" {
 		t.Error(diff)
 	}
-	arrange(t, database.SQL, "CREATE TABLE wp_latepoint_agents LIKE wp_latepoint_customers", "ALTER TABLE wp_latepoint_agents ADD COLUMN display_name text, ADD COLUMN bio text, ADD COLUMN features text",
+	database.Execute(t, "CREATE TABLE wp_latepoint_agents LIKE wp_latepoint_customers", "ALTER TABLE wp_latepoint_agents ADD COLUMN display_name text, ADD COLUMN bio text, ADD COLUMN features text",
 		"ALTER TABLE wp_latepoint_coupons ADD COLUMN name text")
 	if diff := cmp.Diff(want[:1], readSchema(t, db).MissingColumns()); diff != "" {
 		t.Error(diff)
 	}
-	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20)")
+	database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20)")
 	if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
 		t.Errorf("still missing: %v", missing)
 	}
@@ -356,30 +356,20 @@ func TestSitePrefixesFails(t *testing.T) {
 	wantKind(t, err, wpdb.ErrConflict)
 }
 
-// TestProbeOfADefinitionFails: without the definition, JSON could be mistaken for text.
-func TestProbeOfADefinitionFails(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	arrange(t, database.SQL, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh longtext NOT NULL")
-	c, _ := withFaults(t, configOf(database), fixtures.Fault{On: "SHOW CREATE TABLE"}, fixtures.Fault{On: "SHOW CREATE TABLE"})
-	db := wpdbtest.OpenConfig(t, c)
-	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
-		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
-	}
-	if _, ok := readSchema(t, db).Column(wpdb.Bookings, "fresh"); !ok {
-		t.Error("the column is not there")
-	}
-}
-
+// TestProbeFails: without the list of columns there is no schema, and without a definition, JSON could be
+// mistaken for text.
 func TestProbeFails(t *testing.T) {
 	t.Parallel()
-	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
-	c, _ = withFaults(t, c, fixtures.Fault{On: "information_schema"}, fixtures.Fault{On: "information_schema"})
-	db := wpdbtest.OpenConfig(t, c)
-	if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
-		t.Errorf("%v, error %v, want %v", s, err, wpdb.ErrLinkLost)
-	}
-	if missing := readSchema(t, db).Missing(); len(missing) > 0 {
-		t.Errorf("missing: %v", missing)
+	database := fixtures.New(t, fixtures.Legacy())
+	database.Execute(t, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh longtext NOT NULL")
+	for _, text := range []string{"information_schema", "SHOW CREATE TABLE"} {
+		c, _ := withFaults(t, configOf(database), fixtures.Fault{On: text}, fixtures.Fault{On: text})
+		db := wpdbtest.OpenConfig(t, c)
+		if s, err := db.Schema(t.Context(), "2.1.4"); s != nil || !errors.Is(err, wpdb.ErrLinkLost) {
+			t.Errorf("without %s: %v, error %v, want %v", text, s, err, wpdb.ErrLinkLost)
+		}
+		if _, ok := readSchema(t, db).Column(wpdb.Bookings, "fresh"); !ok {
+			t.Error("the column is not there")
+		}
 	}
 }

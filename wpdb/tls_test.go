@@ -99,7 +99,7 @@ func TestTLS(t *testing.T) {
 func TestAccountThatDemandsTLS(t *testing.T) {
 	t.Parallel()
 	database, _ := fixtures.NewTLS(t, fixtures.Small(now))
-	arrange(t, database.SQL, "CREATE USER careful IDENTIFIED BY 's3cret' REQUIRE SSL", "GRANT ALL ON *.* TO careful")
+	database.Execute(t, "CREATE USER careful IDENTIFIED BY 's3cret' REQUIRE SSL", "GRANT ALL ON *.* TO careful")
 	c := withDSN(t, configOf(database), func(d *mysql.Config) { d.User, d.Passwd = "careful", "s3cret" })
 	_, err := wpdb.Open(t.Context(), c)
 	if !errors.Is(err, wpdb.ErrTLSDemanded) || strings.Contains(err.Error(), "s3cret") {

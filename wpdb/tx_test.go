@@ -113,7 +113,7 @@ func TestTransactAfterDeadlock(t *testing.T) {
 	var running, bothLocked sync.WaitGroup
 	bothLocked.Add(2)
 	const give = "UPDATE wp_latepoint_agents SET phone = CONCAT(COALESCE(phone, ''), ?) WHERE id = ?"
-	arrange(t, database.SQL, "UPDATE wp_latepoint_agents SET phone = ''")
+	database.Execute(t, "UPDATE wp_latepoint_agents SET phone = ''")
 	runs := make([]int, 2)
 	for i, order := range [][]int{{1, 2}, {2, 1}} {
 		running.Go(func() {
