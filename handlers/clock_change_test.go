@@ -85,15 +85,12 @@ func TestEndsOfABookingAgree(t *testing.T) {
 		zone, date, start string
 		end, endUTC       string
 	}{
-		"winter":                 {"America/New_York", "2027-01-15", "01:30", "02:30", "2027-01-15 07:30:00"},
-		"until midnight":         {"America/New_York", "2027-01-15", "23:00", "24:00", "2027-01-16 05:00:00"},
-		"into the gap":           {"America/New_York", "2027-03-14", "01:30", "03:30", "2027-03-14 07:30:00"},
-		"up to the gap":          {"America/New_York", "2027-03-14", "01:00", "03:00", "2027-03-14 07:00:00"},
-		"after the gap":          {"America/New_York", "2027-03-14", "03:00", "04:00", "2027-03-14 08:00:00"},
-		"into the second hour":   {"America/New_York", "2027-11-07", "00:30", "01:30", "2027-11-07 05:30:00"},
-		"out of the second hour": {"America/New_York", "2027-11-07", "01:30", "02:30", "2027-11-07 07:30:00"},
-		"Berlin in autumn":       {"Europe/Berlin", "2027-10-31", "02:30", "03:30", "2027-10-31 02:30:00"},
-		"Berlin in spring":       {"Europe/Berlin", "2027-03-28", "01:45", "03:45", "2027-03-28 01:45:00"},
+		"until midnight":       {"America/New_York", "2027-01-15", "23:00", "24:00", "2027-01-16 05:00:00"},
+		"into the gap":         {"America/New_York", "2027-03-14", "01:30", "03:30", "2027-03-14 07:30:00"},
+		"up to the gap":        {"America/New_York", "2027-03-14", "01:00", "03:00", "2027-03-14 07:00:00"},
+		"into the second hour": {"America/New_York", "2027-11-07", "00:30", "01:30", "2027-11-07 05:30:00"},
+		"Berlin in autumn":     {"Europe/Berlin", "2027-10-31", "02:30", "03:30", "2027-10-31 02:30:00"},
+		"Berlin in spring":     {"Europe/Berlin", "2027-03-28", "01:45", "03:45", "2027-03-28 01:45:00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.inZone(t, c.zone)

@@ -538,14 +538,11 @@ func TestContractRejectsDeviations(t *testing.T) {
 		"right":              {path, right, func(b string) string { return b }, true},
 		"refused":            {"/v1/customers?page=0", rejected, func(b string) string { return b }, true},
 		"another key":        {path, right, func(b string) string { return strings.Replace(b, `"id":`, `"spare":1,"id":`, 1) }, false},
-		"key of the page":    {path, right, func(b string) string { return strings.Replace(b, `"success":`, `"spare":1,"success":`, 1) }, false},
 		"missing key":        {path, right, func(b string) string { return strings.Replace(b, `"phone":`, `"fax":`, 1) }, false},
-		"text for a flag":    {path, right, func(b string) string { return strings.Replace(b, `"success":true`, `"success":"1"`, 1) }, false},
 		"number for text":    {path, right, func(b string) string { return strings.Replace(b, `"is_guest":"1"`, `"is_guest":1`, 1) }, false},
 		"timestamp":          {path, right, func(b string) string { return strings.Replace(b, `"created_at":"2026-`, `"created_at":"26-`, 1) }, false},
 		"unknown code":       {"/v1/customers?page=0", rejected, func(b string) string { return strings.Replace(b, "invalid_parameters", "invalid_fields", 1) }, false},
 		"parameter accepted": {"/v1/customers?per_page=200000", right, func(b string) string { return b }, false},
-		"date accepted":      {"/v1/customers?created_after=2026-13-01", right, func(b string) string { return b }, false},
 		"path not described": {"/v1/nothing", right, func(b string) string { return b }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

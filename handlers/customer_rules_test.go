@@ -32,12 +32,9 @@ func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 		byEmail, byPhone bool
 	}{
 		"login by e-mail":                    {[]string{setting(login, "email"), setting(merge, "phone")}, true, false},
-		"nothing set":                        {[]string{"DELETE FROM wp_latepoint_settings WHERE name = '" + login + "'"}, true, false},
 		"an unknown login":                   {[]string{setting(login, "email_or_phone")}, true, false},
 		"login by phone":                     {[]string{setting(login, "phone")}, false, true},
-		"no login":                           {[]string{setting(login, "disabled")}, true, false},
 		"no login, as older versions store":  {[]string{setting(login, ""), setting(hidden, "on"), setting(merge, "phone")}, false, true},
-		"no login, found by e-mail":          {[]string{setting(login, "disabled"), setting(merge, "email")}, true, false},
 		"no login, found by phone":           {[]string{setting(login, "disabled"), setting(merge, "phone")}, false, true},
 		"no login, always another customer":  {[]string{setting(login, "disabled"), setting(merge, "none")}, false, false},
 		"login by e-mail, tabs hidden later": {[]string{setting(login, "email"), setting(hidden, "on"), setting(merge, "phone")}, true, false},
@@ -327,7 +324,6 @@ func TestWarningsAboutNoShows(t *testing.T) {
 		{"switched off", count, nil},
 		{"as often as the default", on, []string{tooManyNoShows}},
 		{"to pay at once", setting("no_show_restriction_action", "require_payment"), []string{mustPay}},
-		{"another action", setting("no_show_restriction_action", "smile"), nil},
 		{"blocked", setting("no_show_restriction_action", "block"), []string{tooManyNoShows}},
 		{"less often than the threshold", setting("no_show_restriction_threshold", "4"), nil},
 		{"as often as the threshold", setting("no_show_restriction_threshold", "3"), []string{tooManyNoShows}},

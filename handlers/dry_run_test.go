@@ -131,11 +131,8 @@ func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
 		status      int
 	}{
 		{"true", `false`, http.StatusOK},
-		{"1", `"no"`, http.StatusOK},
-		{"yes", `null`, http.StatusOK},
 		{"false", `true`, http.StatusOK},
 		{"", `true`, http.StatusOK},
-		{"true", `""`, http.StatusOK},
 		{"maybe", `false`, http.StatusBadRequest},
 		{"true", `"maybe"`, http.StatusBadRequest},
 	} {
@@ -173,11 +170,9 @@ func TestDryRunsAreRejectedLikeWrites(t *testing.T) {
 	}{
 		"an occupied start":       {http.MethodPost, "/bookings", friday(), s.key, nil, http.StatusConflict},
 		"an unknown service":      {http.MethodPost, "/bookings", friday("service_id", `999`), s.key, nil, http.StatusBadRequest},
-		"the past":                {http.MethodPost, "/bookings", friday("start_date", `"2020-01-03"`), s.key, nil, http.StatusUnprocessableEntity},
 		"an unreadable dry_run":   {http.MethodPost, "/bookings", friday("dry_run", `"maybe"`), s.key, nil, http.StatusBadRequest},
 		"no permission":           {http.MethodPost, "/bookings", friday("start_time", `"15:00"`), reader, nil, http.StatusForbidden},
 		"a move onto a booking":   {http.MethodPut, "/bookings/" + other, `{"start_time":"10:00"}`, s.key, nil, http.StatusConflict},
-		"a move of nothing":       {http.MethodPut, "/bookings/999999", `{"start_time":"10:00"}`, s.key, nil, http.StatusNotFound},
 		"a transition":            {http.MethodPut, "/bookings/" + id, `{"status":"unheard-of"}`, s.key, nil, http.StatusUnprocessableEntity},
 		"a record that has moved": {http.MethodPut, "/bookings/" + id, `{"notes":"x"}`, s.key, []string{"If-Match", `"stale"`}, http.StatusPreconditionFailed},
 	} {
@@ -203,11 +198,9 @@ func TestNoDryRunIsCarriedOut(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for _, c := range []struct{ method, path, body string }{
 		{http.MethodPost, "/bookings/bulk", `{"bookings":[` + friday() + `],"dry_run":true}`},
-		{http.MethodPost, "/bookings/bulk?dry_run=1", `[` + friday() + `]`},
 		{http.MethodPost, "/bookings/bulk", `[` + friday("dry_run", `"yes"`) + `]`},
 		{http.MethodPost, "/holds", holdBody("dry_run", `true`)},
 		{http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","dry_run":"maybe"}`},
-		{http.MethodPut, "/customers/9", `{"first_name":"A","dry_run":[true]}`},
 		{http.MethodDelete, "/bookings/" + id + "?force=true&dry_run=true", ""},
 	} {
 		if a := s.write(c.method, c.path, c.body).want(http.StatusBadRequest); !strings.Contains(string(a.body), "dry_run") {

@@ -188,14 +188,12 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		token        string // %T %v
 		order        string // payment status
 	}{
-		"completed":                     {`{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","status":"completed"}`, "succeeded", "capture", "<nil> <nil>", "partially_paid"},
-		"with the order":                {`{"booking_id":"1441","order_id":"1403","customer_id":"153","amount":135,"payment_method":"cash","status":"Completed"}`, "succeeded", "capture", "<nil> <nil>", "fully_paid"},
-		"pending":                       {`{"booking_id":"1441","customer_id":"153","amount":50,"status":"pending","transaction_id":"tx-1","notes":"n"}`, "processing", "capture", "string tx-1", "processing"},
-		"failed":                        {`{"booking_id":"1441","customer_id":"153","amount":"50.00","status":"failed","transaction_id":""}`, "failed", "capture", "string ", "not_paid"},
-		"refunded":                      {`{"booking_id":"1441","customer_id":"153","amount":50,"status":"refunded","transaction_id":"tx-2","force":true}`, "succeeded", "refund", "string tx-2", "refunded"},
-		"refunded, of another kind":     {`{"booking_id":"1441","amount":50,"kind":"capture","status":"refunded","force":true}`, "succeeded", "refund", "<nil> <nil>", "refunded"},
-		"a token and a transaction id":  {`{"booking_id":"1441","amount":50,"token":"tok","transaction_id":"tx"}`, "succeeded", "capture", "string tok", "partially_paid"},
-		"the words of the present ones": {`{"booking_id":"1441","amount":50,"status":"processing","token":"tok"}`, "processing", "capture", "string tok", "processing"},
+		"completed":                    {`{"booking_id":"1441","customer_id":"153","amount":50,"payment_method":"cash","status":"completed"}`, "succeeded", "capture", "<nil> <nil>", "partially_paid"},
+		"with the order":               {`{"booking_id":"1441","order_id":"1403","customer_id":"153","amount":135,"payment_method":"cash","status":"Completed"}`, "succeeded", "capture", "<nil> <nil>", "fully_paid"},
+		"pending":                      {`{"booking_id":"1441","customer_id":"153","amount":50,"status":"pending","transaction_id":"tx-1","notes":"n"}`, "processing", "capture", "string tx-1", "processing"},
+		"failed":                       {`{"booking_id":"1441","customer_id":"153","amount":"50.00","status":"failed","transaction_id":""}`, "failed", "capture", "string ", "not_paid"},
+		"refunded":                     {`{"booking_id":"1441","customer_id":"153","amount":50,"status":"refunded","transaction_id":"tx-2","force":true}`, "succeeded", "refund", "string tx-2", "refunded"},
+		"a token and a transaction id": {`{"booking_id":"1441","amount":50,"token":"tok","transaction_id":"tx"}`, "succeeded", "capture", "string tok", "partially_paid"},
 	} {
 		t.Run(name, func(t *testing.T) { // not parallel: they share the order
 			created := s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated)
@@ -363,21 +361,16 @@ func TestRefundsAreDerived(t *testing.T) {
 		{"refunded, negative", "not_paid", []string{paid, transaction(90002, "succeeded", "'refund'", "-100")}, "refunded"},
 		{"refunded, positive", "fully_paid", []string{paid, transaction(90002, "succeeded", "'refund'", "100")}, "refunded"},
 		{"refunded in part, negative", "partially_paid", []string{paid, transaction(90002, "succeeded", "'refund'", "-0.0001")}, "partially_refunded"},
-		{"refunded in part, positive", "fully_paid", []string{paid, transaction(90002, "succeeded", "'refund'", "99.9999")}, "partially_refunded"},
 		{"refunded without a payment", "not_paid", []string{transaction(90002, "succeeded", "'refund'", "-1")}, "refunded"},
 		{"letter case", "fully_paid", []string{paid, transaction(90002, "Succeeded", "'Refund'", "-100")}, "refunded"},
 		{"a refund that failed", "fully_paid", []string{paid, transaction(90002, "failed", "'refund'", "-100")}, "fully_paid"},
-		{"a refund under way", "fully_paid", []string{paid, transaction(90002, "processing", "'refund'", "-100")}, "fully_paid"},
-		{"a refund of nothing", "fully_paid", []string{paid, transaction(90002, "succeeded", "'refund'", "0")}, "fully_paid"},
 		{"a refund without an amount", "fully_paid", []string{paid, transaction(90002, "succeeded", "'refund'", "NULL")}, "fully_paid"},
 		{"by the gateway", "fully_paid", []string{paid, refundRow(90001, "60"), refundRow(90001, "40")}, "refunded"},
-		{"by the gateway, in part", "fully_paid", []string{paid, refundRow(90001, "60")}, "partially_refunded"},
 		{"in both ways", "fully_paid", []string{paid, refundRow(90001, "60"), transaction(90002, "succeeded", "'refund'", "-40")}, "refunded"},
 		{"by the gateway, of several payments", "fully_paid", []string{paid, transaction(90002, "succeeded", "NULL", "50"), refundRow(90001, "60"), refundRow(90002, "50")}, "partially_refunded"},
 		{"another order's refund", "fully_paid", []string{paid, refundRow(1, "60")}, "fully_paid"},
 		{"an authorisation is no money", "partially_paid", []string{transaction(90001, "succeeded", "'authorization'", "100"), transaction(90002, "succeeded", "'refund'", "-1")}, "refunded"},
 		{"a word that somebody set", "refunded", []string{paid}, "refunded"},
-		{"another word that somebody set", "partially_refunded", nil, "partially_refunded"},
 	} {
 		t.Run(c.name, func(t *testing.T) { // not parallel: they share the order
 			moneyOf(t, s, c.stored, c.money...)
