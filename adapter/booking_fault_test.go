@@ -25,9 +25,7 @@ func rowCounts(t *testing.T, d *fixtures.Database) map[string]int {
 	counts := map[string]int{}
 	for _, table := range bookingTables {
 		var n int
-		if err := d.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_"+table).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		d.Scan(t, "SELECT COUNT(*) FROM wp_"+table, &n)
 		counts[table] = n
 	}
 	return counts

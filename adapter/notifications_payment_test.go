@@ -153,8 +153,6 @@ func paymentJobs(t *testing.T, d *fixtures.Database) (jobs []paymentJob) {
 
 func orderCode(t *testing.T, d *fixtures.Database) (code string) {
 	t.Helper()
-	if err := d.SQL.QueryRowContext(t.Context(), "SELECT confirmation_code FROM wp_latepoint_orders WHERE id = 1403").Scan(&code); err != nil {
-		t.Fatal(err)
-	}
+	d.Scan(t, "SELECT confirmation_code FROM wp_latepoint_orders WHERE id = 1403", &code)
 	return code
 }

@@ -118,9 +118,7 @@ func TestNewBookingNotifies(t *testing.T) {
 
 func countRows(t *testing.T, d *fixtures.Database, table string) (n int) {
 	t.Helper()
-	if err := d.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_"+table).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	d.Scan(t, "SELECT COUNT(*) FROM wp_"+table, &n)
 	return n
 }
 

@@ -143,9 +143,7 @@ func TestExtensionsAreAsked(t *testing.T) {
 		t.Errorf("price %v", price)
 	}
 	var amounts string
-	if err := w.s.database.SQL.QueryRowContext(t.Context(), "SELECT CONCAT_WS(' ', subtotal, tax_total, total, price_breakdown) FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1").Scan(&amounts); err != nil {
-		t.Fatal(err)
-	}
+	w.s.database.Scan(t, "SELECT CONCAT_WS(' ', subtotal, tax_total, total, price_breakdown) FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1", &amounts)
 	if amounts != `20.0000 1.5000 21.5000 {"before_subtotal":[],"said":"by \/ it"}` {
 		t.Errorf("the order: %s", amounts)
 	}

@@ -102,9 +102,7 @@ func waitForNodes(t *testing.T, nodes [2]*fixtures.Database) {
 	for range 3000 {
 		var committed [2]string
 		for i, node := range nodes {
-			if err := node.SQL.QueryRowContext(t.Context(), "SHOW STATUS LIKE 'wsrep_last_committed'").Scan(new(string), &committed[i]); err != nil {
-				t.Fatal(err)
-			}
+			node.Scan(t, "SHOW STATUS LIKE 'wsrep_last_committed'", new(string), &committed[i])
 		}
 		if committed[0] == committed[1] {
 			return

@@ -49,9 +49,7 @@ func newEveryOperation(t *testing.T) *everyOperation {
 		"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE id = 7", "UPDATE wp_latepoint_transactions SET status = 'succeeded' WHERE id = 8")
 	p.server.write(http.MethodPost, "/coupons", `{"code":"OLD","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
 	var order, transaction int
-	if err := database.SQL.QueryRowContext(t.Context(), "SELECT order_id, id FROM wp_latepoint_transactions WHERE order_id > 0 LIMIT 1").Scan(&order, &transaction); err != nil {
-		t.Fatal(err)
-	}
+	database.Scan(t, "SELECT order_id, id FROM wp_latepoint_transactions WHERE order_id > 0 LIMIT 1", &order, &transaction)
 	timeOff := fmt.Sprint("/time-off/", p.server.write(http.MethodPost, "/time-off", `{"agent_id":1,"date":"2027-03-08","date_to":"2027-03-09"}`).want(http.StatusCreated).at("data", "id"))
 	p.valid = map[string]request{
 		"getBooking":          {path: "/bookings/7"},

@@ -19,9 +19,7 @@ import (
 // count returns the number of rows of a table that match a condition.
 func (s *server) count(table, where string) (n int) {
 	s.t.Helper()
-	if err := s.database.SQL.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM wp_"+table+" WHERE "+where).Scan(&n); err != nil {
-		s.t.Fatal(err)
-	}
+	s.database.Scan(s.t, "SELECT COUNT(*) FROM wp_"+table+" WHERE "+where, &n)
 	return n
 }
 

@@ -81,9 +81,7 @@ func TestMailsHaveTheirContent(t *testing.T) {
 				t.Fatalf("%d %s", a.status, a.body)
 			}
 			var settings string
-			if err := s.database.SQL.QueryRowContext(t.Context(), "SELECT settings FROM wp_latepoint_process_jobs").Scan(&settings); err != nil {
-				t.Fatal(err)
-			}
+			s.database.Scan(t, "SELECT settings FROM wp_latepoint_process_jobs", &settings)
 			var job struct {
 				Data map[string]struct{ Subject, Content string } `json:"action_data"`
 			}
@@ -122,8 +120,6 @@ func fitsItsLayout(t *testing.T, name, content string) {
 // scalar reads one value from the site's database.
 func scalar[T any](t *testing.T, s *server, query string) (value T) {
 	t.Helper()
-	if err := s.database.SQL.QueryRowContext(t.Context(), query).Scan(&value); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	s.database.Scan(t, query, &value)
 	return value
 }

@@ -517,9 +517,7 @@ func TestLongestTexts(t *testing.T) {
 // longest returns the length of the longest text in a column.
 func (s *server) longest(t testing.TB, table, column string) (n int) {
 	t.Helper()
-	if err := s.database.SQL.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(CHAR_LENGTH("+column+")), 0) FROM wp_"+table).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	s.database.Scan(t, "SELECT COALESCE(MAX(CHAR_LENGTH("+column+")), 0) FROM wp_"+table, &n)
 	return n
 }
 

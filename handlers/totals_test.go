@@ -44,9 +44,7 @@ func TestTotalsThatTakeLongAreShared(t *testing.T) {
 			s := newSlowCountServer(t, 5*time.Second)
 			s.get("/status").want(http.StatusOK)
 			actual := func() (n int) {
-				if err := s.database.SQL.QueryRowContext(t.Context(), first).Scan(&n); err != nil {
-					t.Fatal(err)
-				}
+				s.database.Scan(t, first, &n)
 				return n
 			}
 			check := func(when string, total int, age string) {

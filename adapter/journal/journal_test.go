@@ -159,9 +159,7 @@ func TestFoundChanges(t *testing.T) {
 	s.exec(fmt.Sprintf("INSERT INTO %[1]s (booking_code, start_date, start_time, end_time, status, customer_id, service_id, agent_id, location_id, created_at, updated_at) "+
 		"VALUES ('NEW', '2026-12-01', 600, 660, 'pending', 1, 2, 3, 4, '2020-01-01 00:00:00', '2020-01-01 00:00:00')", s.bookings()))
 	var created int64
-	if err := s.SQL.QueryRowContext(t.Context(), "SELECT MAX(id) FROM "+s.bookings()).Scan(&created); err != nil {
-		t.Fatal(err)
-	}
+	s.Scan(t, "SELECT MAX(id) FROM "+s.bookings(), &created)
 	s.work()
 	s.want(Entry{Resource: Bookings, ID: created, Kind: Created, Origin: Found, Booking: &BookingFacts{NewStatus: "pending", Assignment: Assignment{AgentID: 3, ServiceID: 2, LocationID: 4, CustomerID: 1}}})
 	s.work()
@@ -175,9 +173,7 @@ func TestFoundInEveryResource(t *testing.T) {
 	for r := range s.worker.search.targets {
 		table := s.Prefix + string(tables[r])
 		var id int64
-		if err := s.SQL.QueryRowContext(t.Context(), "SELECT COALESCE(MIN(id), 0) FROM "+table).Scan(&id); err != nil {
-			t.Fatal(err)
-		}
+		s.Scan(t, "SELECT COALESCE(MIN(id), 0) FROM "+table, &id)
 		if id == 0 {
 			t.Logf("%s has no rows", table)
 			continue
@@ -387,9 +383,7 @@ func TestBookingsOfChangedOrders(t *testing.T) {
 	var id, order int64
 	query := "SELECT b.id, i.order_id FROM " + s.bookings() + " b JOIN " + items + " i ON i.id = b.order_item_id JOIN " + orders + " o ON o.id = i.order_id " +
 		"WHERE (SELECT COUNT(*) FROM " + s.bookings() + " c JOIN " + items + " j ON j.id = c.order_item_id WHERE j.order_id = o.id) = 1 ORDER BY b.id LIMIT 1"
-	if err := s.SQL.QueryRowContext(t.Context(), query).Scan(&id, &order); err != nil {
-		t.Fatal(err)
-	}
+	s.Scan(t, query, &id, &order)
 	told := func(what string, origin Origin, want ...record) {
 		t.Helper()
 		s.work()
@@ -415,9 +409,7 @@ func TestBookingsOfChangedOrders(t *testing.T) {
 	s.exec(fmt.Sprintf("INSERT INTO %s (order_id, customer_id, processor, payment_method, payment_portion, kind, status, amount, token, created_at, updated_at) "+
 		"VALUES (%d, 1, 'x', 'x', 'full', 'capture', 'succeeded', 5, '', '2026-11-22 12:00:00', '2026-11-22 12:00:00')", payments, order))
 	var payment int64
-	if err := s.SQL.QueryRowContext(t.Context(), "SELECT MAX(id) FROM "+payments).Scan(&payment); err != nil {
-		t.Fatal(err)
-	}
+	s.Scan(t, "SELECT MAX(id) FROM "+payments, &payment)
 	told("new payment", Found, booking, record{Payments, payment})
 	s.exec(fmt.Sprintf("DELETE FROM %s WHERE id = %d", payments, payment))
 	told("payment that is gone", Found, booking, record{Payments, payment})

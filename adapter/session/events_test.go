@@ -100,9 +100,7 @@ func TestEventsOfOneRecordAreOne(t *testing.T) {
 	}
 	var got string
 	query := "SELECT GROUP_CONCAT(CONCAT(event, ' ', record_id, ' ', messages, ' ', COALESCE(rendered, '-')) ORDER BY id) FROM wp_bookside_events"
-	if err := database.SQL.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
-		t.Fatal(err)
-	}
+	database.Scan(t, query, &got)
 	if want := "order_updated 1 all xxxx,order_updated 2  -"; got != want {
 		t.Errorf("events %q, want %q", got, want)
 	}

@@ -315,9 +315,7 @@ func (s *faultySite) createdRows() map[string]int {
 	rows := map[string]int{}
 	for _, table := range []string{"bookings", "orders", "order_items", "order_invoices"} {
 		var n int
-		if err := s.db.SQL.QueryRowContext(s.t.Context(), "SELECT COUNT(*) FROM "+s.db.Prefix+"latepoint_"+table).Scan(&n); err != nil {
-			s.t.Fatal(err)
-		}
+		s.db.Scan(s.t, "SELECT COUNT(*) FROM "+s.db.Prefix+"latepoint_"+table, &n)
 		rows[table] = n
 	}
 	return rows

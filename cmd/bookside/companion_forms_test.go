@@ -140,8 +140,6 @@ func (b *bookingSite) send(method, path, body string) {
 // text returns a text from the database.
 func (b *bookingSite) text(query string) (text string) {
 	b.t.Helper()
-	if err := b.db.SQL.QueryRowContext(b.t.Context(), b.expand(query)).Scan(&text); err != nil {
-		b.t.Fatalf("%s: %v", query, err)
-	}
+	b.db.Scan(b.t, b.expand(query), &text)
 	return text
 }

@@ -132,9 +132,7 @@ func (b *bookingSite) expand(statement string) string {
 // number returns a number from the database.
 func (b *bookingSite) number(query string) (n int) {
 	b.t.Helper()
-	if err := b.db.SQL.QueryRowContext(b.t.Context(), b.expand(query)).Scan(&n); err != nil {
-		b.t.Fatalf("%s: %v", query, err)
-	}
+	b.db.Scan(b.t, b.expand(query), &n)
 	return n
 }
 

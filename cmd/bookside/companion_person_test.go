@@ -155,9 +155,7 @@ func fillPerson(t *testing.T, db *fixtures.Database) {
 // queryText returns the only value of a query.
 func queryText(t *testing.T, db *fixtures.Database, query string) (text string) {
 	t.Helper()
-	if err := db.SQL.QueryRowContext(t.Context(), query).Scan(&text); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	db.Scan(t, query, &text)
 	return text
 }
 

@@ -128,9 +128,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 	execute(t, db.SQL, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) SELECT id, 0 FROM wp_latepoint_transactions")
 	execute(t, db.SQL, "INSERT INTO wp_latepoint_process_jobs (process_id, object_id, object_model_type) SELECT 1, id, 'booking' FROM wp_latepoint_bookings")
 	var order int64 // with a payment
-	if err := db.SQL.QueryRowContext(t.Context(), "SELECT MIN(order_id) FROM wp_latepoint_transactions").Scan(&order); err != nil {
-		t.Fatal(err)
-	}
+	db.Scan(t, "SELECT MIN(order_id) FROM wp_latepoint_transactions", &order)
 	requests := map[string][]string{ // GET if no method is given
 		"transactions.order_id":              {fmt.Sprintf("/orders/%d", order), fmt.Sprintf("/payments?order_id=%d", order), "/customers"},
 		"transaction_refunds.transaction_id": {fmt.Sprintf("/orders/%d", order)},

@@ -137,9 +137,7 @@ func TestRestartBehindProxy(t *testing.T) {
 
 func countBookings(t *testing.T, db *fixtures.Database) (n int64) {
 	t.Helper()
-	if err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+db.Prefix+"latepoint_bookings").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	db.Scan(t, "SELECT COUNT(*) FROM "+db.Prefix+"latepoint_bookings", &n)
 	return n
 }
 

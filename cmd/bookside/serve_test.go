@@ -338,9 +338,7 @@ func TestServeBeforePlugin(t *testing.T) {
 	env := settingsFor(db)
 	key := newKey(t, env)
 	var active string
-	if err := db.SQL.QueryRowContext(t.Context(), "SELECT option_value FROM "+db.Prefix+"options WHERE option_name = 'active_plugins'").Scan(&active); err != nil {
-		t.Fatal(err)
-	}
+	db.Scan(t, "SELECT option_value FROM "+db.Prefix+"options WHERE option_name = 'active_plugins'", &active)
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	s := serve(t, env)
 	wantTexts(t, s.stderr.String(), "LatePoint is not active on this site")

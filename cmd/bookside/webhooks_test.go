@@ -72,9 +72,7 @@ func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 	wantTexts(t, next(), byAPI...)
 	// Changes by others are found once the first pass has ended.
 	for passed := 0; passed == 0; time.Sleep(5 * time.Millisecond) {
-		if err := db.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+db.Prefix+"bookside_change_positions WHERE name = 'bookings' AND position > floor").Scan(&passed); err != nil {
-			t.Fatal(err)
-		}
+		db.Scan(t, "SELECT COUNT(*) FROM "+db.Prefix+"bookside_change_positions WHERE name = 'bookings' AND position > floor", &passed)
 	}
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)

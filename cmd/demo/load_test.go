@@ -65,9 +65,7 @@ func TestLoad(t *testing.T) {
 	text := fixtures.WriteFile(t, "site.yaml", "now: today 08:00\nagents: [Anna]\nkeys: [{name: a, key: lp_test_a}]\n")
 	agents := func() []string {
 		var names string
-		if err := database.SQL.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(first_name ORDER BY id) FROM wp_latepoint_agents").Scan(&names); err != nil {
-			t.Fatal(err)
-		}
+		database.Scan(t, "SELECT GROUP_CONCAT(first_name ORDER BY id) FROM wp_latepoint_agents", &names)
 		return strings.Split(names, ",")
 	}
 	for range 2 {
