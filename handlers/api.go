@@ -230,7 +230,7 @@ func corsConfig(origins []string) echomiddleware.CORSConfig {
 		AllowOrigins:  origins,
 		AllowMethods:  []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete},
 		AllowHeaders:  append([]string{"Authorization", "Content-Type", idempotencyKey, ifMatchHeader, ifNoneMatchHeader, "X-API-Key", preferHeader, middleware.MethodHeader, middleware.RequestIDHeader}, protocolHeaders...),
-		ExposeHeaders: append([]string{middleware.RequestIDHeader, "Retry-After", tagHeader, replayedHeader, totalAgeHeader, totalHeader, linkHeader, ignoredHeader, appliedHeader, warningHeader}, ratelimit.Headers...),
+		ExposeHeaders: append([]string{middleware.RequestIDHeader, "Retry-After", tagHeader, replayedHeader, totalHeader, linkHeader, ignoredHeader, appliedHeader, warningHeader}, ratelimit.Headers...),
 		MaxAge:        int((24 * time.Hour).Seconds()),
 	}
 }

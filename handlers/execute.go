@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,18 +19,12 @@ const maxRead = 6 << 20
 
 // encodedResponse is a response that is ready to send. Its body is reused once it is discarded.
 type encodedResponse struct {
-	status int
-	typ    string // of its content
-	body   *bytes.Buffer
-	// totalAge is the age of a list's size that was counted for another request; nil if
-	// the response has none.
-	totalAge *time.Duration
+	status   int
+	typ      string // of its content
+	body     *bytes.Buffer
 	tag      string // "" if the response has none
 	warnings []string
 }
-
-// totalAgeHeader carries the age of a list's size, in seconds, if it was not counted for this request.
-const totalAgeHeader = "X-Total-Age"
 
 // warningHeader has what an answer is without, or what the site would have said against a write.
 const warningHeader = "Warning"
@@ -41,9 +34,6 @@ const maxWarnings = 10
 
 // send sends the response, or 304 if the client has it already.
 func (e encodedResponse) send(c echo.Context) error {
-	if e.totalAge != nil {
-		c.Response().Header().Set(totalAgeHeader, strconv.Itoa(int(e.totalAge.Seconds())))
-	}
 	for _, text := range e.warnings[:min(len(e.warnings), maxWarnings)] {
 		c.Response().Header().Add(warningHeader, "199 bookside "+strconv.QuoteToASCII(text))
 	}
@@ -69,7 +59,7 @@ func (r *request) run() (encoded encodedResponse, err error) {
 	if err != nil {
 		return encodedResponse{}, err
 	}
-	encoded = encodedResponse{status: response.status, body: middleware.Buffers.Get(), totalAge: r.session.TotalAge, warnings: r.session.Warnings}
+	encoded = encodedResponse{status: response.status, body: middleware.Buffers.Get(), warnings: r.session.Warnings}
 	if encoded.typ, err = encodeAny(encoded.body, response.body); err != nil {
 		encoded.discard()
 		return encodedResponse{}, err

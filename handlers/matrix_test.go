@@ -108,7 +108,7 @@ func TestCORS(t *testing.T) {
 			t.Errorf("%s is not exposed: %v", name, exposed)
 		}
 	}
-	for _, name := range []string{"Retry-After", "X-Total-Age", "X-Ignored-Parameters", "Preference-Applied"} {
+	for _, name := range []string{"Retry-After", "X-Ignored-Parameters", "Preference-Applied"} {
 		if !slices.Contains(exposed, name) {
 			t.Errorf("%s is not exposed: %v", name, exposed)
 		}

@@ -1,7 +1,6 @@
 package bookings
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -47,38 +46,23 @@ type Filter struct {
 	Descending                                 bool
 }
 
-// List returns one page of the bookings that match the filter. The default plan is one statement, see
-// rowsInOrder; the others are quicker for searches, for many filters, by start, and by customer name.
+// List returns one page of the bookings that match the filter. Its rows are found by one statement, see
+// rowsInOrder, or by start, see rowsByStart.
 func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Booking], err error) {
 	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
 	if err := f.checkMetaKey(ctx, s); err != nil {
 		return page, err
 	}
-	l := lists.List{Op: "list bookings", Filter: filtered(s, f, "", indexed)}
-	several := f.usesSeveralIndexes()
-	switch {
-	case f.Search != nil || f.PaymentStatus != nil:
-		l, err = searchByIDs(ctx, s, l, f)
-	case several:
-		l, f = scanInOrder(s, l, f)
-	}
-	if err != nil {
-		return page, err
-	}
+	l := lists.List{Op: "list bookings", Filter: filtered(s, f)}
 	var rows []listedRow
-	began := s.Totals.Now()
 	switch {
 	case s.Export != nil:
 		rows, err = rowsOfChunk(ctx, s, l, f)
-	case l.Size != nil && f.Offset() >= uint64(*l.Size): // past the last page of a search
 	case f.Sort == ByStart:
 		rows, err = rowsByStart(ctx, s, l, f)
-	case scansNames(s, l, f):
-		rows, err = rowsByCustomerName(ctx, s, l, f)
 	default:
 		rows, err = rowsInOrder(ctx, s, l, f, l.Filter.OrderBy(f.order().Terms()...).Limit(f.Limit()).Offset(f.Offset()))
 	}
-	lists.RememberOrderedScan(s, l, began)
 	if err != nil {
 		return page, err
 	}
@@ -87,45 +71,34 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 	})
 }
 
-// First returns the first bookings that match the filter, by start, without counting the rest. The filter
-// must not be a search.
+// First returns the first bookings that match the filter, by start, without counting the rest.
 func First(ctx context.Context, s *session.Session, f Filter, limit int64) ([]records.Booking, error) {
 	f.Paging, f.Sort = session.Paging{Page: 1, PerPage: limit}, ByStart
-	rows, err := rowsByStart(ctx, s, lists.List{Op: "list bookings", Filter: filtered(s, f, "", indexed)}, f)
+	rows, err := rowsByStart(ctx, s, lists.List{Op: "list bookings", Filter: filtered(s, f)}, f)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	return load(ctx, s, rows[:min(len(rows), int(limit))], f.WithMeta, new(lists.Total))
 }
 
-// usesSeveralIndexes reports whether several indexes serve the filter. An index on
-// customers finds few bookings and is best used alone.
-func (f Filter) usesSeveralIndexes() bool {
-	n := 0
-	for _, used := range []bool{f.AgentID != nil, f.ServiceID != nil, f.LocationID != nil, f.Status != nil} {
-		if used {
-			n++
-		}
-	}
-	return n > 1 && f.CustomerID == nil
-}
-
-// filtered selects the bookings, b, that match the filter, except for the search and the payment status:
-// see searchByIDs. It joins customers, c, if the filter or the order needs them, unless the given FROM has
-// them. column is indexed, or hides columns from their indexes.
-func filtered(s *session.Session, f Filter, from string, column func(string) string) sq.SelectBuilder {
-	q := sq.Select().From(cmp.Or(from, s.DB.As(wpdb.Bookings, "b")))
-	if from == "" && (f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == ByCustomerName) {
+// filtered selects the bookings, b, that match the filter. It joins customers, c, if the filter or the order
+// needs them.
+func filtered(s *session.Session, f Filter) sq.SelectBuilder {
+	q := sq.Select().From(s.DB.As(wpdb.Bookings, "b"))
+	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == ByCustomerName {
 		q = q.LeftJoin(session.JoinCustomer(s))
 	}
 	if f.PriceMin != nil || f.PriceMax != nil || f.PaymentStatus != nil {
 		q = q.Join(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 	}
-	q = lists.FilterEqual(q, column("b.status"), f.Status)
+	if f.PaymentStatus != nil {
+		q = records.FilterPaymentStatus(s, q.Join(s.DB.As(wpdb.Orders, "o")+" ON o.id = i.order_id"), f.PaymentStatus)
+	}
+	q = lists.FilterEqual(q, "b.status", f.Status)
 	q = lists.FilterReference(q, "b.customer_id", f.CustomerID)
-	q = lists.FilterReference(q, column("b.agent_id"), f.AgentID)
-	q = lists.FilterReference(q, column("b.service_id"), f.ServiceID)
-	q = lists.FilterReference(q, column("b.location_id"), f.LocationID)
+	q = lists.FilterReference(q, "b.agent_id", f.AgentID)
+	q = lists.FilterReference(q, "b.service_id", f.ServiceID)
+	q = lists.FilterReference(q, "b.location_id", f.LocationID)
 	q = lists.FilterRange(q, "b.start_date", f.DateFrom, f.DateTo)
 	q = lists.FilterInstant(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = lists.FilterInstant(q, s.Schema.Expr(wpdb.Bookings, "b", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
@@ -134,6 +107,7 @@ func filtered(s *session.Session, f Filter, from string, column func(string) str
 	q = lists.FilterSearch(q, f.Code, "b.booking_code")
 	q = lists.FilterSearch(q, f.CustomerEmail, "c.email")
 	q = lists.FilterPhone(q, f.CustomerPhone, "c.phone")
+	q = lists.FilterSearch(q, f.Search, "c.first_name", "c.last_name", lists.FullName("c"), "c.email", "b.booking_code")
 	if f.MetaKey != nil && f.MetaValue != nil {
 		meta := sq.Select("1").From(s.DB.As(wpdb.BookingMeta, "m")).Where("m.object_id = b.id").
 			Where(sq.Eq{"m.meta_key": *f.MetaKey}).Where(records.NotSecret("m.meta_key")).
@@ -151,9 +125,6 @@ func filtered(s *session.Session, f Filter, from string, column func(string) str
 func shownDuration(s *session.Session) string {
 	return "COALESCE(b.duration, (SELECT ds.duration FROM " + s.DB.As(wpdb.Services, "ds") + " WHERE ds.id = b.service_id), 0)"
 }
-
-// indexed returns a column unchanged.
-func indexed(column string) string { return column }
 
 // checkMetaKey returns a CodeInvalidRequest for a meta key that is not shown: finding a value would reveal
 // it.

@@ -150,8 +150,3 @@ func SortColumns(columns []string, desc bool) []string {
 func FullName(alias string) string {
 	return "CONCAT(COALESCE(" + alias + ".first_name, ''), ' ', COALESCE(" + alias + ".last_name, ''))"
 }
-
-// HideFromIndex returns a column as an expression that no index serves. Where several columns of a long
-// list have indexes, servers collect all records with the values in two of them and sort these, although a
-// scan in the order of the list soon finds a page.
-func HideFromIndex(column string) string { return "COALESCE(" + column + ")" }

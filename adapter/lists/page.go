@@ -23,20 +23,10 @@ type Page[T any] struct {
 type List struct {
 	Op     string
 	Filter sq.SelectBuilder
-	Counts sq.Sqlizer // the SELECT that counts it; nil for COUNT(*) of Filter
-	Size   *int64     // nil if it is not known
-	Key    string     // see listKey; "" if it was not computed yet
-	// OrderedScanIsCheap is set if an ordered scan finds a page quickly; see WithLength.
-	OrderedScanIsCheap bool
 }
 
 // countQuery returns the SELECT that counts the list.
-func (l List) countQuery() sq.Sqlizer {
-	if l.Counts != nil {
-		return l.Counts
-	}
-	return l.Filter.Column("COUNT(*)")
-}
+func (l List) countQuery() sq.Sqlizer { return l.Filter.Column("COUNT(*)") }
 
 // Read returns the page whose rows were found, together with the first row of the next page if there is
 // one. read reads the records of the rows, and counts the list if size asks for it.
@@ -57,9 +47,6 @@ func Read[K, T any](ctx context.Context, s *session.Session, l List, p session.P
 			return page, err
 		}
 	}
-	if size.age != nil {
-		s.TotalAge = size.age
-	}
 	return pageWith(p, records, more, size), nil
 }
 
@@ -70,9 +57,7 @@ func FindSorted[K any](ctx context.Context, s *session.Session, l List, p sessio
 	if err != nil {
 		return nil, err
 	}
-	began := s.Totals.Now()
 	rows, more, err := wpdb.First(ctx, s.DB, l.Op, stmt, p.PerPage, scan)
-	RememberOrderedScan(s, l, began)
 	if more {
 		rows = append(rows, *new(K))
 	}
@@ -96,7 +81,7 @@ func ReadSmall[T any](ctx context.Context, s *session.Session, l List, p session
 	if stmt, err = pageOrChunk(ctx, s, l, stmt, p, o); err != nil {
 		return page, err
 	}
-	size := countInStatement(l)
+	size := counted(l)
 	if s.Export != nil {
 		size = new(Total) // the export knows
 	}

@@ -59,10 +59,6 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 	q = lists.FilterInstant(q, s.Schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
 	q = lists.FilterSearch(q, f.Search, s.Schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
 	l := lists.List{Op: "list payments", Filter: q}
-	byAmount := f.Sort == ByAmount && s.Export == nil
-	if end := f.Offset() + f.Limit(); byAmount && end <= session.MaxIDList {
-		l.Counts, l.Filter = q.Column("COUNT(*)"), q.Where(records.FirstByAmount(q, f.Descending, end))
-	}
 	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
 	found, err := lists.FindSorted(ctx, s, l, f.Paging, records.PaymentColumns(s, l.Filter), order, records.ScanPayment)
 	if err != nil {

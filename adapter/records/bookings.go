@@ -127,7 +127,6 @@ func LoadBookings(ctx context.Context, s *session.Session, ids []int64, withMeta
 func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *lists.Total) ([]Booking, error) {
 	stmt := withStatus(BookingRecords(s).From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.Column())
 	found, err := wpdb.All(ctx, s.DB, "read bookings", stmt, NewListedRow(size).Scan)
-	lists.RememberCount(s, size, err)
 	if err != nil {
 		return nil, err
 	}

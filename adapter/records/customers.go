@@ -142,7 +142,6 @@ func LoadCustomerStats(ctx context.Context, s *session.Session, ids []int64, siz
 	for _, counted := range parts[0] {
 		size.Size = counted.Total
 	}
-	lists.RememberCount(s, size, err)
 	stats := make(map[int64]CustomerStats, len(ids))
 	for _, id := range ids {
 		var sum CustomerStats

@@ -102,7 +102,6 @@ func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.Se
 		}
 		return o, err
 	})
-	lists.RememberCount(s, size, err)
 	return lists.InOrder(ids, lists.ByID(records, func(o Order) int64 { return o.ID })), err
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -56,17 +55,6 @@ func StoredAmount(kind string, amount decimal.Decimal) decimal.Decimal {
 
 // IsRefund reports whether a kind of payment gives money back. The column compares case-insensitively.
 func IsRefund(kind string) bool { return strings.EqualFold(kind, KindRefund) }
-
-// FirstByAmount returns the condition that a payment may be among the first of a list, because it is among
-// the first of the refunds or of the others: DisplayAmount has no index, but the amount has.
-func FirstByAmount(q sq.SelectBuilder, descending bool, most uint64) sq.Sqlizer {
-	first := func(which sq.Sqlizer, amount string) sq.SelectBuilder {
-		return q.Column("t.id").Where(which).OrderBy(lists.SortColumns([]string{amount, "t.id"}, descending)...).Limit(most)
-	}
-	refunds := first(sq.Eq{"t.kind": KindRefund}, "ABS(t.amount)")
-	others := first(sq.NotEq{"COALESCE(t.kind, '')": KindRefund}, "t.amount")
-	return sq.ConcatExpr("t.id IN (SELECT id FROM ((", refunds, ") UNION ALL (", others, ")) AS ends)")
-}
 
 // FilterDisplayAmount adds the bounds of DisplayAmount. They are compared with the column itself, because
 // servers compare other expressions with a text as floating-point numbers.

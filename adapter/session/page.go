@@ -8,9 +8,6 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// MaxIDList is up to how many records a list is better read by their ids.
-const MaxIDList = 1000
-
 // Paging selects one page of a list. Pages are numbered from 1.
 type Paging struct {
 	Page, PerPage int64

@@ -51,9 +51,6 @@ type Platform struct {
 	// site's wp-content, if it is known.
 	Languages *language.Files
 
-	// Totals are the sizes of lists that take long to count.
-	Totals Totals
-
 	DB     *wpdb.DB
 	Now    domain.Clock
 	zones  zones
@@ -66,7 +63,7 @@ type Platform struct {
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	changes := journal.New(db, now)
 	return &Platform{
-		DB: db, Now: now, Random: rand.Reader, Pick: mathrand.IntN, Totals: Totals{Long: LongList, Now: now}, Journal: changes,
+		DB: db, Now: now, Random: rand.Reader, Pick: mathrand.IntN, Journal: changes,
 		Webhooks:  webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
 		Languages: language.NewFiles(db.Content()), shared: NewShared(), fingerprints: newFingerprints(db),
 	}
@@ -94,15 +91,12 @@ type Session struct {
 	refuseIgnored bool      // see Platform.RefuseIgnored
 	// DefaultStatusOfSite is that of the Platform.
 	DefaultStatusOfSite bool
-	Totals              *Totals
 	languages           *language.Files
 	Shared              *Shared
 	asCaller            *Session      // the session of AsCaller; nil for this one
 	NoSharing           bool          // shares no statements with other requests
 	Export              *ExportCursor // nil for lists in pages, see ExportWith
 	AuthenticatedAt     uint64        // see keys.Principal
-	// TotalAge is the age of a list's size that the request shares with others; nil if it does not.
-	TotalAge *time.Duration
 }
 
 // Warn adds a warning for whoever asked, once.
@@ -172,7 +166,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
 		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Events: p.Events, Asker: p.Asker, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
 		DefaultStatusOfSite: p.DefaultStatusOfSite,
-		Totals:              &p.Totals, languages: p.Languages, Shared: p.shared, NoSharing: true,
+		languages:           p.Languages, Shared: p.shared, NoSharing: true,
 	}, nil
 }
 

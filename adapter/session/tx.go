@@ -139,7 +139,6 @@ func (s *Session) wakeWorkers() {
 const maxLockCreations = 10
 
 func (s *Session) transactOnce(ctx context.Context, op string, work func(tx *Tx) error) error {
-	defer s.Totals.Writes.Add(1) // even after an error: the outcome of COMMIT may be unknown
 	err := s.transactOn(ctx, s.DB, op, work)
 	if errors.Is(err, wpdb.ErrRefused) { // perhaps one of several statements sent together; run alone, it names its table
 		err = s.transactOn(ctx, s.DB.OneByOne(), op, work)
