@@ -18,7 +18,7 @@ var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Transactions, "kind", "status", "order_id"), "GET /bookings and /orders with payment_status=…"},
 	{wpdb.OwnIndex(wpdb.Transactions, "updated_at"), "GET /payments?updated_from=…, the search for changes"},
 	{wpdb.OwnIndex(wpdb.Transactions, "status"), "GET /payments?sort=status; GET /bookings and /orders with payment_status=…"},
-	{wpdb.OwnIndex(wpdb.Transactions, "amount"), "GET /payments?sort=amount; GET /bookings and /orders with payment_status=…"},
+	{wpdb.OwnIndex(wpdb.Transactions, "amount"), "GET /bookings and /orders with payment_status=…"},
 	{wpdb.OwnIndex(wpdb.TransactionRefunds, "transaction_id"), "an order's refunds"},
 	{wpdb.OwnIndex(wpdb.Bookings, "created_at"), "GET /bookings?sort=created_at"},
 	{wpdb.OwnIndex(wpdb.Bookings, "updated_at"), "GET /bookings?updated_from=…, the search for changes"},
@@ -31,7 +31,6 @@ var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Orders, "payment_status"), "GET /bookings and /orders with payment_status=…"},
 	{wpdb.OwnIndex(wpdb.Orders, "coupon_code"), "GET /coupons, GET /orders?coupon_code=…"},
 	{wpdb.OwnIndex(wpdb.Customers, "created_at"), "GET /customers"},
-	{wpdb.OwnIndex(wpdb.Customers, "first_name", "last_name"), "GET /bookings?sort=customer_name"},
 	{wpdb.OwnIndex(wpdb.Customers, "updated_at"), "GET /customers?updated_from=…, the search for changes"},
 	{wpdb.OwnIndex(wpdb.ProcessJobs, "object_id"), "changes of bookings and orders, which replace their reminders"},
 }
