@@ -28,7 +28,6 @@ var wantedIndexes = []wantedIndex{
 	{wpdb.OwnIndex(wpdb.Orders, "updated_at"), "GET /orders?updated_from=…, the search for changes"},
 	{wpdb.OwnIndex(wpdb.Orders, "total"), "GET /orders?sort=total"},
 	{wpdb.OwnIndex(wpdb.Orders, "status"), "GET /orders?sort=status"},
-	{wpdb.OwnIndex(wpdb.Orders, "payment_status"), "GET /bookings and /orders with payment_status=…"},
 	{wpdb.OwnIndex(wpdb.Orders, "coupon_code"), "GET /coupons, GET /orders?coupon_code=…"},
 	{wpdb.OwnIndex(wpdb.Customers, "created_at"), "GET /customers"},
 	{wpdb.OwnIndex(wpdb.Customers, "updated_at"), "GET /customers?updated_from=…, the search for changes"},

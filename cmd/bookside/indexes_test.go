@@ -144,7 +144,6 @@ func TestRequestsUseIndexes(t *testing.T) {
 		"orders.created_at":                  {"/orders"},
 		"orders.total":                       {"/orders?sort=total"},
 		"orders.status":                      {"/orders?sort=status"},
-		"orders.payment_status":              {"/orders?payment_status=processing", "/bookings?payment_status=processing"},
 		"orders.coupon_code":                 {"/orders?coupon_code=TEN"},
 		"customers.created_at":               {"/customers"},
 		"customers.updated_at":               {"/customers?updated_at=2026-11-01"},
