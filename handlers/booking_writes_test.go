@@ -272,22 +272,13 @@ func TestRejectedBookings(t *testing.T) {
 	}{
 		"nothing":                  {``, badRequest("service_id", "agent_id", "start_date", "start_time", "customer")},
 		"no service":               {friday("service_id", ""), badRequest("service_id")},
-		"empty agent":              {friday("agent_id", `""`), badRequest("agent_id")},
-		"no time":                  {friday("start_time", `" "`), badRequest("start_time")},
-		"nobody":                   {friday("customer_id", ""), badRequest("customer")},
 		"unknown service":          {friday("service_id", "8388607"), badRequest("service_id")},
-		"unknown customer":         {friday("customer_id", "8388607"), badRequest("customer_id")},
 		"the hour that is skipped": {friday("start_date", `"2027-03-28"`, "start_time", `"02:30"`), unprocessable("start_time")},
-		"an empty customer":        {with(`{}`), badRequest("customer.first_name", "customer.last_name", "customer.email")},
-		"a text for a customer":    {with(`"Rita"`), badRequest("customer")},
 		"wrong types":              {with(`{"first_name":[],"last_name":{},"email":true,"phone":false}`), badRequest("customer.first_name", "customer.last_name", "customer.email", "customer.phone")},
 		"nothing but tags":         {with(`{"first_name":"<b></b>","last_name":"Neu","email":"a@example.test"}`), unprocessable("customer.first_name")},
-		"no e-mail":                {with(`{"first_name":"Rita","last_name":"Neu","email":"rita"}`), unprocessable("customer.email")},
 		"long names":               {with(`{"first_name":"` + strings.Repeat("ü", 300) + `","last_name":"Neu","email":"a@example.test"}`), unprocessable("customer.first_name")},
 		"long notes":               {friday("notes", `"`+strings.Repeat("a", 70_000)+`"`), unprocessable("notes")},
-		"notes that are no text":   {friday("notes", `false`), badRequest("notes")},
 		"a blocked customer":       {friday("customer_id", "11"), unprocessable("customer_id")},
-		"an inactive customer":     {friday("customer_id", "12"), unprocessable("customer_id")},
 		"completed":                {friday("status", `"completed"`), unprocessable("status")},
 		"a duration of nothing":    {friday("duration", `0`), unprocessable("duration")},
 		"yesterday":                {friday("start_date", `"2026-11-20"`), unprocessable("start_date")},
@@ -323,16 +314,13 @@ func TestRejectedBookingUpdates(t *testing.T) {
 		body string
 		want rejection
 	}{
-		"no move":               {`{"status":"pending"}`, unprocessable("status")},
-		"somebody's e-mail":     {`{"customer":{"email":"customer9@example.test"}}`, unprocessable("customer.email")},
-		"no e-mail":             {`{"customer.email":"x"}`, unprocessable("customer.email")},
-		"a text for a customer": {`{"customer":"x"}`, badRequest("customer")},
-		"a blocked customer":    {`{"customer_id":11}`, unprocessable("customer_id")},
-		"everything unknown":    {`{"service_id":8388607,"agent_id":8388606,"location_id":8388605,"customer_id":8388604}`, badRequest("service_id", "agent_id", "location_id", "customer_id")},
-		"yesterday":             {`{"start_date":"2026-11-20"}`, unprocessable("start_date")},
-		"a skipped hour":        {`{"start_date":"2027-03-28","start_time":"02:00"}`, unprocessable("start_time")},
-		"no boolean":            {`{"send_notification":"maybe"}`, badRequest("send_notification")},
-		"several":               {`{"price":-1,"duration":"x","notes":{},"customer":{"phone":[]},"status":"shut"}`, badRequest("price", "duration", "notes", "customer.phone", "status")},
+		"no move":            {`{"status":"pending"}`, unprocessable("status")},
+		"somebody's e-mail":  {`{"customer":{"email":"customer9@example.test"}}`, unprocessable("customer.email")},
+		"a blocked customer": {`{"customer_id":11}`, unprocessable("customer_id")},
+		"everything unknown": {`{"service_id":8388607,"agent_id":8388606,"location_id":8388605,"customer_id":8388604}`, badRequest("service_id", "agent_id", "location_id", "customer_id")},
+		"yesterday":          {`{"start_date":"2026-11-20"}`, unprocessable("start_date")},
+		"a skipped hour":     {`{"start_date":"2027-03-28","start_time":"02:00"}`, unprocessable("start_time")},
+		"several":            {`{"price":-1,"duration":"x","notes":{},"customer":{"phone":[]},"status":"shut"}`, badRequest("price", "duration", "notes", "customer.phone", "status")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.check(t, name, s.write(http.MethodPut, "/bookings/7", c.body))
@@ -355,10 +343,7 @@ func TestMalformedBodies(t *testing.T) {
 		code, message     string
 	}{
 		"broken":            {jsonType, `{"a":`, 400, "rest_invalid_json", noJSON},
-		"behind":            {jsonType, `{} {}`, 400, "rest_invalid_json", noJSON},
-		"a form as JSON":    {jsonType, `service_id=1`, 400, "rest_invalid_json", noJSON},
 		"a text":            {jsonType, `"x"`, 400, "rest_invalid_json", noObject},
-		"null":              {jsonType, `null`, 400, "rest_invalid_json", noObject},
 		"invalid UTF-8":     {jsonType, "{\"a\":\"\xff\"}", 400, "rest_invalid_json", "The request body is not valid UTF-8"},
 		"deep":              {jsonType, strings.Repeat("[", 100_000), 400, "rest_invalid_json", noJSON},
 		"multipart no more": {"multipart/form-data; boundary=x", "--x\r\n", 400, "rest_invalid_json", "The request body is not valid multipart/form-data"},
@@ -479,8 +464,7 @@ func TestInvalidBulkRequests(t *testing.T) {
 	before := s.database.Snapshot(t)
 	list := func(n int) string { return `[` + strings.TrimSuffix(strings.Repeat(friday()+",", n), ",") + `]` }
 	for name, body := range map[string]string{
-		"51": list(51), "51 in an object": `{"bookings":` + list(51) + `}`, "none": `[]`, "nothing": ``, "no list": `{}`, "null": `{"bookings":null}`,
-		"a single one": friday(), "an object": `{"bookings":` + friday() + `}`, "a text": `{"bookings":"all"}`,
+		"51": list(51), "none": `[]`, "nothing": ``, "null": `{"bookings":null}`, "a single one": friday(), "a text": `{"bookings":"all"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			badRequest("bookings").check(t, name, s.write(http.MethodPost, "/bookings/bulk", body))
@@ -536,9 +520,7 @@ func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
 		"another agent's, same service":  {form, `{"service_id":4,"agent_id":5,"price":85}`, form},
 		"two items":                      {two, `{"service_id":3}`, two},
 		"nothing":                        {``, `{"service_id":3}`, ``},
-		"nothing, another price":         {``, `{"price":70}`, repriced(form)},
 		"no JSON":                        {`a:0:{}`, `{"service_id":3}`, `a:0:{}`},
-		"parts of no list":               {`{"before_subtotal":{}}`, `{"service_id":3}`, `{"before_subtotal":{}}`},
 		"items of no object":             {`{"before_subtotal":[{"items":[1]}]}`, `{"service_id":3}`, `{"before_subtotal":[{"items":[1]}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -565,7 +547,6 @@ func TestRoundTripsOfNewBooking(t *testing.T) {
 	}{
 		"a new customer":          {"", `"customer": {"first_name": "Ada", "last_name": "Byron", "email": "ada@example.com", "phone": "+4930123456"}`, 14},
 		"a customer who is found": {"", `"customer": {"first_name": "Bob", "last_name": "Byron", "email": "bob@example.com", "phone": "+4930123456"}`, 14},
-		"a customer by id":        {"", `"customer_id": 1`, 14},
 		"without invoices":        {"INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_invoices', 'off')", `"customer_id": 1`, 14},
 		"with a calendar":         {activate(pluginFile, googleFile), `"customer_id": 1`, 15},
 		"with assets":             {"", `"customer_id": 1`, 18}, // one for Pro Features, three for assets

@@ -17,46 +17,16 @@ import (
 // a restart.
 func TestUnavailablePlatform(t *testing.T) {
 	t.Parallel()
-	cases := []struct {
-		name, away, back string
-		message          string
-	}{
-		{
-			"plugin inactive",
-			"UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'",
-			`UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`,
-			"LatePoint is not active on this site",
-		},
-		{
-			"plugin list unreadable",
-			"UPDATE wp_options SET option_value = 'a:1:{i:0' WHERE option_name = 'active_plugins'",
-			`UPDATE wp_options SET option_value = 'a:1:{i:0;s:28:"renamed-plugin/latepoint.php";}' WHERE option_name = 'active_plugins'`,
-			"LatePoint is not active on this site",
-		},
-		{
-			"version 4",
-			"UPDATE wp_options SET option_value = '1.4.92' WHERE option_name = 'latepoint_db_version'",
-			"UPDATE wp_options SET option_value = '2.3.1' WHERE option_name = 'latepoint_db_version'",
-			"LatePoint 5 is not installed on this site",
-		},
-		{
-			"never installed",
-			"DELETE FROM wp_options WHERE option_name = 'latepoint_db_version'",
-			"INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint_db_version', '2.3.1')",
-			"LatePoint 5 is not installed on this site",
-		},
-		{
-			"a table gone",
-			"RENAME TABLE wp_latepoint_bookings TO elsewhere",
-			"RENAME TABLE elsewhere TO wp_latepoint_bookings",
-			"LatePoint tables are missing: wp_latepoint_bookings",
-		},
-		{
-			"no WordPress",
-			"RENAME TABLE wp_options TO elsewhere",
-			"RENAME TABLE elsewhere TO wp_options",
-			"No WordPress tables under this prefix",
-		},
+	const (
+		plugins = "UPDATE wp_options SET option_value = '%s' WHERE option_name = 'active_plugins'"
+		version = "UPDATE wp_options SET option_value = '%s' WHERE option_name = 'latepoint_db_version'"
+	)
+	cases := []struct{ name, away, back, message string }{
+		{"plugin inactive", fmt.Sprintf(plugins, "a:0:{}"), activate(pluginFile), "LatePoint is not active on this site"},
+		{"plugin list unreadable", fmt.Sprintf(plugins, "a:1:{i:0"), activate("renamed-plugin/latepoint.php"), "LatePoint is not active on this site"},
+		{"version 4", fmt.Sprintf(version, "1.4.92"), fmt.Sprintf(version, "2.3.1"), "LatePoint 5 is not installed on this site"},
+		{"a table gone", "RENAME TABLE wp_latepoint_bookings TO elsewhere", "RENAME TABLE elsewhere TO wp_latepoint_bookings", "LatePoint tables are missing: wp_latepoint_bookings"},
+		{"no WordPress", "RENAME TABLE wp_options TO elsewhere", "RENAME TABLE elsewhere TO wp_options", "No WordPress tables under this prefix"},
 	}
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)

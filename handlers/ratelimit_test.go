@@ -158,17 +158,12 @@ func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 		cost  int
 	}{
 		"no range":         {"date=2026-12-01", 1},
-		"1 day":            {"date=2026-12-01&date_to=2026-12-01", 1},
 		"7 days":           {"date=2026-12-01&date_to=2026-12-07", 1},
 		"8 days":           {"date=2026-12-01&date_to=2026-12-08", 2},
-		"14 days":          {"date=2026-12-01&date_to=2026-12-14", 2},
 		"62 days":          {"date=2026-12-01&date_to=2027-01-31", 9},
 		"63 days":          {"date=2026-12-01&date_to=2027-02-01", 1},
-		"backwards":        {"date=2026-12-20&date_to=2026-12-01", 1},
 		"no date":          {"date=2026-12-01&date_to=soon", 1},
-		"no first date":    {"date=&date_to=2027-01-31", 1},
 		"other parameters": {"date=2026-12-01&date_to=2027-01-31&total_attendees=x", 1},
-		"explained":        {"date=2026-12-01&date_to=2027-01-31&explain=1", 1},
 		"unknown agent":    {"date=2026-12-01&date_to=2026-12-08&agent_id=999", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
