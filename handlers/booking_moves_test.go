@@ -243,3 +243,198 @@ func TestStatusTransitionsWithOtherFields(t *testing.T) {
 		}
 	}
 }
+
+// askForReasons are settings of Pro Features.
+var askForReasons = []string{setting("enable_cancellation_reason", "on"), setting("enable_reschedule_reason", "on")}
+
+// reasonsOf returns what is stored of the reasons for changes of a booking: meta, and entries of the activity log.
+func reasonsOf(t testing.TB, database *fixtures.Database, booking string) []string {
+	t.Helper()
+	return slices.Concat(
+		rowsOf(t, database, "SELECT meta_key, meta_value FROM wp_latepoint_booking_meta WHERE object_id = ? AND meta_key LIKE '%_reason' ORDER BY id", booking),
+		rowsOf(t, database, "SELECT code, description, customer_id, initiated_by, initiated_by_id FROM wp_latepoint_activities WHERE booking_id = ? AND code LIKE '%_reason' ORDER BY id", booking))
+}
+
+// TestReasons: why a booking is cancelled or changed is stored and logged as by the add-on's listener, and shown.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, askForReasons...)
+	made := s.write(http.MethodPost, "/bookings", friday("cancellation_reason", `"of a new one"`)).want(http.StatusCreated)
+	id := fmt.Sprint(made.at("data", "id"))
+	path := "/bookings/" + id
+	shown := func(a answer) string {
+		t.Helper()
+		return fmt.Sprintf("%v|%v", a.at("data", "cancellation_reason"), a.at("data", "reschedule_reason"))
+	}
+	if diff := cmp.Diff(s.get(path).at("data"), made.at("data")); diff != "" || shown(made) != "|" {
+		t.Errorf("created: %s; created and read differ (-read +created):\n%s", shown(made), diff)
+	}
+
+	before := s.database.Snapshot(t)
+	const move = `{"start_time":"13:00","reschedule_reason":" My <b>train</b>\nis late ","dry_run":true}`
+	if got := shown(s.write(http.MethodPut, path, move).want(http.StatusOK)); got != "|My train\nis late" {
+		t.Errorf("dry run: %s", got)
+	}
+	wantNoWrites(t, "dry run", before)
+
+	moved := s.write(http.MethodPut, path, `{"start_time":"13:00","reschedule_reason":" My <b>train</b>\nis late "}`).want(http.StatusOK)
+	if diff := cmp.Diff(s.get(path).at("data"), moved.at("data")); diff != "" || shown(moved) != "|My train\nis late" {
+		t.Errorf("moved: %s; changed and read differ (-read +changed):\n%s", shown(moved), diff)
+	}
+	want := []string{"reschedule_reason|My train\nis late", "booking_reschedule_reason|Reschedule reason: My train\nis late|9||0"}
+	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {
+		t.Errorf("moved (-want +got):\n%s", diff)
+	}
+	codes := rowsOf(t, s.database, "SELECT code FROM wp_latepoint_activities WHERE booking_id = ? ORDER BY id DESC LIMIT 2", id)
+	if diff := cmp.Diff([]string{"booking_updated", "booking_reschedule_reason"}, codes); diff != "" {
+		t.Errorf("entries, the last one first (-want +got):\n%s", diff)
+	}
+
+	before = s.database.Snapshot(t)
+	s.write(http.MethodPut, path, `{"start_time":"13:00","reschedule_reason":"My train\nis late"}`).want(http.StatusOK)
+	wantNoWrites(t, "sent again", before)
+
+	// A reason alone is a change, and one that is sent back is none.
+	const row = "SELECT id, created_at FROM wp_latepoint_booking_meta WHERE object_id = ? AND meta_key = 'reschedule_reason'"
+	s.database.Execute(t, "UPDATE wp_latepoint_booking_meta SET created_at = '2026-11-01 08:00:00' WHERE meta_key = 'reschedule_reason'")
+	kept := rowOf(t, s.database, row, id)
+	s.write(http.MethodPut, path, `{"reschedule_reason":"Rain"}`).want(http.StatusOK)
+	if got := rowOf(t, s.database, row, id); got != kept {
+		t.Errorf("the row of the reason was %s and is %s", kept, got)
+	}
+	s.write(http.MethodPut, path, `{"notes":"x","reschedule_reason":"Rain"}`).want(http.StatusOK)
+	s.write(http.MethodPut, path, `{"notes":"y"}`).want(http.StatusOK)
+	const rain = "booking_reschedule_reason|Reschedule reason: Rain|9||0"
+	want = []string{"reschedule_reason|Rain", want[1], rain}
+	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {
+		t.Errorf("changed again (-want +got):\n%s", diff)
+	}
+
+	cancelled := s.write(http.MethodPut, path, `{"status":"cancelled","cancellation_reason":"I am ill","reschedule_reason":"Rain"}`).want(http.StatusOK)
+	if got := shown(cancelled); got != "I am ill|Rain" {
+		t.Errorf("cancelled: %s", got)
+	}
+	want = append([]string{want[0], "cancellation_reason|I am ill"}, append(want[1:], "booking_cancellation_reason|Cancellation reason: I am ill|9||0")...)
+	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {
+		t.Errorf("cancelled (-want +got):\n%s", diff)
+	}
+	before = s.database.Snapshot(t)
+	s.write(http.MethodPut, path, `{"status":"cancelled","cancellation_reason":"I am ill"}`).want(http.StatusOK)
+	wantNoWrites(t, "cancelled again", before)
+	listed := s.get("/bookings?status=cancelled&customer_id=9&date_from=2027-02-05").want(http.StatusOK).records()
+	if got := fmt.Sprint(listed[0]["cancellation_reason"]); got != "I am ill" {
+		t.Errorf("listed: %s", got)
+	}
+	s.write(http.MethodPut, path, `{"status":"approved"}`).want(http.StatusOK)
+	s.write(http.MethodPut, path, `{"notes":"z","cancellation_reason":"I am ill"}`).want(http.StatusOK)
+}
+
+// TestRefusedReasons: a reason that belongs to another kind of change is refused, and one that says nothing is none.
+func TestRefusedReasons(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, askForReasons...)
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 7", "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 9")
+	before := s.database.Snapshot(t)
+	for _, c := range []struct{ path, body, field, message string }{
+		{"/bookings/7", `{"notes":"x","cancellation_reason":"a"}`, "cancellation_reason", "Only a change to the status cancelled has one"},
+		{"/bookings/7", `{"status":"completed","cancellation_reason":"a"}`, "cancellation_reason", "Only a change to the status cancelled has one"},
+		{"/bookings/7", `{"status":"cancelled","reschedule_reason":"a"}`, "reschedule_reason", "The booking is cancelled: send cancellation_reason"},
+		{"/bookings/9", `{"status":"cancelled","cancellation_reason":"a"}`, "cancellation_reason", "The booking is already cancelled"},
+		{"/bookings/7", `{"reschedule_reason":"` + strings.Repeat("a", 65_536) + `"}`, "reschedule_reason", "Too long"},
+	} {
+		a := s.write(http.MethodPut, c.path, c.body).want(http.StatusUnprocessableEntity)
+		if got := a.at("error", "details", c.field); got != c.message {
+			t.Errorf("%s %.60s: %v, want %q", c.path, c.body, a.at("error", "details"), c.message)
+		}
+	}
+	for _, nothing := range []string{`""`, `null`, `" "`, `"0"`, `"<br>"`} {
+		s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":`+nothing+`,"cancellation_reason":`+nothing+`}`).want(http.StatusOK)
+	}
+	wantNoWrites(t, "refused", before)
+}
+
+// TestReasonsNobodyAsksFor: where the site does not ask for a reason, it is an unknown field.
+func TestReasonsNobodyAsksFor(t *testing.T) {
+	t.Parallel()
+	for title, c := range map[string]struct {
+		site    fixtures.Site
+		arrange []string
+		fields  string // that are shown
+	}{
+		"a plain site":      {fixtures.SiteA().WithFewBookings(), askForReasons, "<nil>|<nil>"},
+		"the settings off":  {fixtures.SiteA().WithFewBookings().WithProFeatures(), []string{setting("enable_reschedule_reason", "off")}, "<nil>|<nil>"},
+		"cancellation only": {fixtures.SiteA().WithFewBookings().WithProFeatures(), askForReasons[:1], "|<nil>"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			s := newWriter(t, c.site)
+			s.database.Execute(t, c.arrange...)
+			a := s.write(http.MethodPut, "/bookings/7", `{"notes":"x","reschedule_reason":"Rain"}`).want(http.StatusOK)
+			data := a.at("data").(map[string]any)
+			if got := fmt.Sprintf("%v|%v", data["cancellation_reason"], data["reschedule_reason"]); got != c.fields {
+				t.Errorf("shown: %s, want %s", got, c.fields)
+			}
+			if got := reasonsOf(t, s.database, "7"); len(got) != 0 {
+				t.Errorf("stored: %v", got)
+			}
+		})
+	}
+}
+
+// TestProFeaturesInThePluginsOwnList: where only the plugin lists the add-on as active, bookings are read as they are written.
+func TestProFeaturesInThePluginsOwnList(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, append(askForReasons, activate(pluginFile), setting("active_addons", `["latepoint-pro-features","latepoint-linked-services"]`))...)
+	made := s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
+	read := s.get(fmt.Sprintf("/bookings/%v", made.at("data", "id"))).want(http.StatusOK)
+	if diff := cmp.Diff(read.at("data"), made.at("data")); diff != "" {
+		t.Errorf("created and read differ (-read +created):\n%s", diff)
+	}
+	if extras := read.at("data", "extras"); len(extras.([]any)) != 1 || read.at("data", "cancellation_reason") != "" {
+		t.Errorf("read: %s", read.body)
+	}
+	s.database.Execute(t, "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'linked_services', '[\"2\"]')")
+	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusUnprocessableEntity)
+
+	s.database.Execute(t, setting("active_addons", `[]`))
+	data := s.get(fmt.Sprintf("/bookings/%v", made.at("data", "id"))).want(http.StatusOK).at("data").(map[string]any)
+	if data["extras"] != nil || data["cancellation_reason"] != nil {
+		t.Errorf("without the add-on: %v", data)
+	}
+}
+
+// TestReasonsArePersonal: a key with masked data reads only that there is a reason, and gives none.
+func TestReasonsArePersonal(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s.database.Execute(t, askForReasons...)
+	s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Rain"}`).want(http.StatusOK)
+	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "masked", Kind: keys.Live, Permissions: []string{"read", "write"}, MaskPersonal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = secret
+	if got := s.get("/bookings/7").want(http.StatusOK).at("data", "reschedule_reason"); got != "***" {
+		t.Errorf("read: %v", got)
+	}
+	s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Sun"}`).want(http.StatusForbidden)
+}
+
+// TestAgentGivesReasons: tools for AI agents pass the reason on, each as its own.
+func TestAgentGivesReasons(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
+	s.database.Execute(t, askForReasons...)
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
+	a := s.agent(t, s.key)
+	a.call("reschedule", fmt.Sprintf(`{'idempotency_key':'reasons-1','id':%s,'start_date':'2027-02-05','start_time':'13:00','reschedule_reason':'Rain'}`, id)).done()
+	a.call("cancel", fmt.Sprintf(`{'id':%s,'cancellation_reason':'I am ill'}`, id)).done()
+	want := []string{"reschedule_reason|Rain", "cancellation_reason|I am ill",
+		"booking_reschedule_reason|Reschedule reason: Rain|9||0", "booking_cancellation_reason|Cancellation reason: I am ill|9||0"}
+	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
