@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
@@ -34,10 +32,7 @@ const (
 	storeLimit   = 5 * time.Second // to store outcomes while the server stops
 	recordLimit  = 2               // records read at once
 	maxRecord    = 1 << 20         // bytes of a record that is sent
-	smallBody    = 32 << 10        // bytes of a body that is not counted
-	maxBody      = maxRecord + smallBody
-	bodyBytes    = 16 << 20        // of all other bodies at once
-	turnLimit    = 7 * time.Second // to wait for memory or one's turn to read: a try waits four times, reads three times, and must end long before claimTime
+	turnLimit    = 7 * time.Second // to wait for one's turn to read: a try waits and reads a few times, and must end long before claimTime
 )
 
 // retryDelays are the times between the tries of a delivery: three days in all, with the
@@ -67,7 +62,6 @@ type Worker struct {
 	client  *client
 	results chan result
 	records chan struct{} // limits the records read at once
-	bodies  *semaphore.Weighted
 	waiting int64         // how many deliveries of a webhook may wait
 	turn    time.Duration // see turnLimit
 
@@ -99,7 +93,7 @@ type Stats struct {
 func NewWorker(store *Store, keyStore *keys.Store, log *slog.Logger, o Options) *Worker {
 	return &Worker{
 		store: store, keys: keyStore, log: log, options: o, client: newClient(), results: make(chan result),
-		records: make(chan struct{}, recordLimit), bodies: semaphore.NewWeighted(bodyBytes), waiting: maxWaiting, turn: turnLimit, running: map[int64]int{}, progress: map[int64]progress{},
+		records: make(chan struct{}, recordLimit), waiting: maxWaiting, turn: turnLimit, running: map[int64]int{}, progress: map[int64]progress{},
 	}
 }
 
@@ -305,9 +299,7 @@ func (w *Worker) try(ctx context.Context, h activeHook, d Delivery) (r result) {
 	m := message{id: d.MessageID(), url: h.URL, private: h.Private}
 	var err error
 	if m.secrets, err = w.store.secrets(h.Hook); err == nil {
-		var release func()
-		m.body, release, err = w.countedBody(ctx, h, d)
-		defer release()
+		m.body, err = w.body(ctx, h, d)
 	}
 	if err != nil {
 		r.ours, r.answer = true, answer{err: err}
@@ -317,34 +309,13 @@ func (w *Worker) try(ctx context.Context, h activeHook, d Delivery) (r result) {
 	return r
 }
 
-// countedBody returns the body of a delivery. The memory of a large one is counted until release is called,
-// which is always required.
-func (w *Worker) countedBody(ctx context.Context, h activeHook, d Delivery) (body []byte, release func(), err error) {
-	release = func() {}
-	if d.Event != TestEvent {
-		if visible, err := w.visible(ctx, h, d); err != nil || !visible {
-			return nil, release, cmp.Or(err, errForbidden)
-		}
-	}
-	body, err = w.body(ctx, h, d)
-	if err != nil || len(body) <= smallBody {
-		return body, release, err
-	}
-	if counted := int64(len(body)); w.bodies.TryAcquire(counted) {
-		return body, func() { w.bodies.Release(counted) }, nil
-	}
-	// While waiting for memory the record must not occupy any, so it is read again.
-	waiting, cancel := context.WithTimeout(ctx, w.turn)
-	defer cancel()
-	if w.bodies.Acquire(waiting, maxBody) != nil {
-		return nil, release, cmp.Or(ctx.Err(), errBusy)
-	}
-	body, err = w.body(ctx, h, d)
-	return body, func() { w.bodies.Release(maxBody) }, err
-}
-
 // body returns the body of a delivery, with the present record.
 func (w *Worker) body(ctx context.Context, h activeHook, d Delivery) ([]byte, error) {
+	if d.Event != TestEvent {
+		if visible, err := w.visible(ctx, h, d); err != nil || !visible {
+			return nil, cmp.Or(err, errForbidden)
+		}
+	}
 	data, tooLarge, err := d.dataFor(h.Hook, func() (json.RawMessage, bool, error) { return w.record(ctx, h, d) })
 	if err != nil {
 		return nil, err
