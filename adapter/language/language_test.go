@@ -196,6 +196,72 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// TestReadable: what the format allows and programs seldom write.
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	good := fixtures.Translation(binary.LittleEndian, german)
+	numbers := func(numbers ...uint32) (b []byte) {
+		for _, n := range numbers {
+			b = binary.LittleEndian.AppendUint32(b, n)
+		}
+		return b
+	}
+	last := append(numbers(0x950412de, 0, 1, 43, 51, 0, 59), "Service\x00Dienst\x00"...)
+	last = append(last, numbers(7, 28, 6, 36)...)
+	header := numbers(0x950412de, 0, 0, 28, 28, 0, 28)
+	for name, c := range map[string]struct {
+		file []byte
+		want string // of Service
+		ok   bool
+	}{
+		"version 1":                   {append(append([]byte{}, good[:4]...), append([]byte{0, 0, 1, 0}, good[8:]...)...), "Dienstleistung", true},
+		"the tables behind the texts": {last, "Dienst", true},
+		"no zero byte at the end":     {good[:len(good)-1], "Dienstleistung", true},
+		"no texts":                    {header, "Service", true},
+		"less than the header":        {header[:27], "Service", false},
+		"as large as can be":          {append(append([]byte{}, good...), make([]byte, 8<<20-len(good))...), "Dienstleistung", true},
+		"larger":                      {append(append([]byte{}, good...), make([]byte, 8<<20+1-len(good))...), "Service", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			content := t.TempDir()
+			write(t, c.file, content, "languages", "plugins", "latepoint-de_DE.mo")
+			files := language.NewFiles(content)
+			if got := files.Texts("de_DE").Of("Service"); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if problem := files.Problem("de_DE"); (problem == nil) != c.ok {
+				t.Errorf("problem %+v", problem)
+			}
+		})
+	}
+}
+
+// TestLog: each reason for English is logged once, and again if it recurs.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	content := t.TempDir()
+	var log strings.Builder
+	files := language.NewFiles(content)
+	files.Log = slog.New(slog.NewTextHandler(&log, nil))
+	want := func(lines int) {
+		t.Helper()
+		for _, locale := range []string{"de_DE", "de_DE", ""} {
+			files.Texts(locale)
+		}
+		if got := strings.Count(log.String(), "\n"); got != lines {
+			t.Errorf("%d lines, want %d: %s", got, lines, log.String())
+		}
+	}
+	want(1)
+	path := fixtures.WriteTranslation(t, content, "de_DE", german)
+	want(1)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	want(2)
+}
+
 func TestProblem(t *testing.T) {
 	t.Parallel()
 	content := t.TempDir()
