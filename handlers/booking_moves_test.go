@@ -426,7 +426,7 @@ func TestReasonsArePersonal(t *testing.T) {
 // TestAgentGivesReasons: tools for AI agents pass the reason on, each as its own.
 func TestAgentGivesReasons(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, askForReasons...)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	a := s.agent(t, s.key)

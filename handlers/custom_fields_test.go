@@ -257,7 +257,7 @@ func TestStatementsForCustomFields(t *testing.T) {
 // fields; keys that mask personal data may not send them; on a plain site, they are an unknown field.
 func TestCustomFieldsElsewhere(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.define(t, definedFields)
 	a := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("custom_fields", `{`+filled+`}`)+`,`+friday("start_time", `"14:00"`)+`]`).want(http.StatusMultiStatus)
 	if got := fmt.Sprint(a.at("results", "errors", 0, "error"), a.at("results", "summary", "successful")); got != "custom_fields.cf_reason: This site requires it: Reason for visit1" {

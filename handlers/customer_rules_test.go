@@ -266,7 +266,7 @@ const noFuture = "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE cu
 // and is told so, on a plain site too.
 func TestWarningsAboutFutureBookings(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings(), withTools)
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, setting("max_future_bookings_per_customer", "1"), noFuture)
 	book := func(fields ...string) answer {
 		t.Helper()

@@ -64,7 +64,7 @@ func labelsOf(family *dto.MetricFamily) string {
 func TestMetricsDocument(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), withTools, func(o *handlers.Options) { o.Metrics = metrics })
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/agents").want(http.StatusOK)
 	s.post(servicesMessage).want(http.StatusOK)
 	metrics.ObserveWebhooks(webhooks.NewWorker(s.platform.Webhooks, s.keys, slog.New(slog.DiscardHandler), webhooks.Options{}))

@@ -389,7 +389,7 @@ func TestStatementsForExtras(t *testing.T) {
 // TestAgentBooksExtras: tools for AI agents pass extras and coupon on.
 func TestAgentBooksExtras(t *testing.T) {
 	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures(), withTools)
+	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	a := s.agent(t, s.key)
 	const slot = `'service_id':4,'agent_id':5,'location_id':1,'extras':[{'id':4,'quantity':2}]`
 	if free := a.call("free_times", `{`+slot+`,'date':'2027-02-05'}`).done(); fmt.Sprint(free.at("free_times", "data", "duration")) != "90" {
