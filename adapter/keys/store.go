@@ -19,7 +19,6 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/coalesce"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -129,19 +128,16 @@ type Patch struct {
 
 // Store holds the API keys of a site, in one of Bookside's own tables.
 type Store struct {
-	db          *wpdb.DB
-	now         domain.Clock
-	random      io.Reader
-	lookups     coalesce.Queue[string, map[string]storedPrincipal] // by hash
-	lookup      atomic.Uint64                                      // number of the last
-	lookupTexts sync.Map                                           // the text of lookupStatement by number of hashes
+	db         *wpdb.DB
+	now        domain.Clock
+	random     io.Reader
+	lookup     atomic.Uint64          // number of the last
+	lookupText func() (string, error) // built once
 }
 
 // NewStore returns the keys in db. random must be a secure source, such as crypto/rand.
 func NewStore(db *wpdb.DB, now domain.Clock, random io.Reader) *Store {
-	s := &Store{db: db, now: now, random: random}
-	s.lookups.Run, s.lookups.Again = s.find, wpdb.IsInterrupted
-	return s
+	return &Store{db: db, now: now, random: random, lookupText: sync.OnceValues(func() (string, error) { return lookupText(db) })}
 }
 
 // Create creates a key and returns its secret, which is not stored.
@@ -497,8 +493,7 @@ func (s *Store) authenticate(ctx context.Context, secret string) (Principal, err
 		return Principal{}, domain.Unauthorized()
 	}
 	hash := hashSecret(secret)
-	all, _, err := s.lookups.Do(ctx, hash)
-	found, ok := all[hash]
+	found, ok, err := s.find(ctx, hash)
 	if errors.Is(err, wpdb.ErrSchema) {
 		// Either the table of keys or the WordPress tables are missing: query the key alone to find out
 		// which.
@@ -526,77 +521,44 @@ type storedPrincipal struct {
 	lookup  uint64
 }
 
-func keyByHash(db *wpdb.DB, hashes ...string) sq.SelectBuilder {
-	return sq.Select(keyColumns...).From(db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.key_hash": hashes})
+func keyByHash(db *wpdb.DB, hash string) sq.SelectBuilder {
+	return sq.Select(keyColumns...).From(db.As(wpdb.APIKeys, "k")).Where(sq.Eq{"k.key_hash": hash})
 }
 
-// find reads the keys with some hashes.
-func (s *Store) find(ctx context.Context, hashes []string) (map[string]storedPrincipal, error) {
-	lookup := s.lookup.Add(1)
-	stmt, err := s.lookupStatement(fixedNumber(hashes))
-	if err != nil {
-		return nil, err
-	}
-	values := make([]*string, len(domain.OptionNames))
-	dest := make([]any, len(values))
-	for i := range values {
-		dest[i] = &values[i]
-	}
-	rows, err := wpdb.All(ctx, s.db, "find key", wpdb.Prepared(stmt), func(row wpdb.Scanner) (p storedPrincipal, err error) {
-		p.storedKey, err = scanKey(row, dest...)
-		p.lookup, p.options = lookup, make(domain.Options, len(values))
-		for i, name := range domain.OptionNames {
-			if values[i] != nil {
-				p.options[name] = *values[i]
-			}
-		}
-		return p, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[string]storedPrincipal, len(rows))
-	for _, principal := range rows {
-		found[principal.hash] = principal
-	}
-	return found, nil
-}
-
-// lookupStatement returns the statement that every request begins with: a row for each key, with the
-// platform's options in columns. Its text depends only on the number of hashes and is built once per
-// number.
-func (s *Store) lookupStatement(hashes []string) (sq.Sqlizer, error) {
-	args := make([]any, 0, len(domain.OptionNames)+len(hashes))
-	for _, list := range [][]string{domain.OptionNames, hashes} {
-		for _, arg := range list {
-			args = append(args, arg)
-		}
-	}
-	if text, built := s.lookupTexts.Load(len(hashes)); built {
-		return sq.Expr(text.(string), args...), nil
-	}
-	stmt := keyByHash(s.db, hashes...)
+// lookupText returns the text of the statement that every request begins with: the key with a hash, and the
+// platform's options in columns.
+func lookupText(db *wpdb.DB) (string, error) {
+	stmt := keyByHash(db, "")
 	for _, name := range domain.OptionNames {
-		stmt = stmt.Column("(SELECT o.option_value FROM "+s.db.As(wpdb.Options, "o")+" WHERE o.option_name = ? LIMIT 1)", name)
+		stmt = stmt.Column("(SELECT o.option_value FROM "+db.As(wpdb.Options, "o")+" WHERE o.option_name = ? LIMIT 1)", name)
 	}
 	text, _, err := stmt.ToSql()
 	if err != nil {
-		return nil, fmt.Errorf("find key: build statement: %w", err)
+		return "", fmt.Errorf("find key: build statement: %w", err)
 	}
-	s.lookupTexts.Store(len(hashes), text)
-	return sq.Expr(text, args...), nil
+	return text, nil
 }
 
-// fixedNumber sorts hashes, removes those that occur twice, and repeats the last so
-// that their number is a power of four: statements of few shapes can be prepared.
-func fixedNumber(hashes []string) []string {
-	slices.Sort(hashes)
-	hashes = slices.Compact(hashes)
-	number := 1
-	for number < len(hashes) {
-		number *= 4
+// find reads the key with a hash.
+func (s *Store) find(ctx context.Context, hash string) (p storedPrincipal, found bool, err error) {
+	text, err := s.lookupText()
+	if err != nil {
+		return p, false, err
 	}
-	return append(hashes, slices.Repeat(hashes[len(hashes)-1:], number-len(hashes))...)
+	p.lookup, p.options = s.lookup.Add(1), make(domain.Options, len(domain.OptionNames))
+	values := make([]*string, len(domain.OptionNames))
+	args, dest := make([]any, len(values), len(values)+1), make([]any, len(values))
+	for i, name := range domain.OptionNames {
+		args[i], dest[i] = name, &values[i]
+	}
+	stmt := wpdb.Prepared(sq.Expr(text, append(args, hash)...))
+	p.storedKey, found, err = wpdb.One(ctx, s.db, "find key", stmt, func(row wpdb.Scanner) (storedKey, error) { return scanKey(row, dest...) })
+	for i, name := range domain.OptionNames {
+		if values[i] != nil {
+			p.options[name] = *values[i]
+		}
+	}
+	return p, found, err
 }
 
 // Used records that a key was used now: for an API key at most once a minute, for a calendar on each
