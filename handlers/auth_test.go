@@ -458,7 +458,9 @@ func TestRecentKeysAreStillLookedUp(t *testing.T) {
 		statements bool
 	}{
 		"never used":              {20, nil, 429, false},
+		"in use here":             {20, use(here), 200, true},
 		"in use elsewhere":        {20, use(elsewhere), 200, true},
+		"short, never used":       {8, nil, 429, false},
 		"short, in use here":      {8, use(here), 200, true},
 		"short, in use elsewhere": {8, use(elsewhere), 429, false},
 		"used half a day ago": {20, func(_ *testing.T, s *server, _ keys.Key, secret string) {
@@ -564,14 +566,24 @@ func TestAddressesOfOneClient(t *testing.T) {
 		"one address, two ports":          {sender{peer: "192.0.2.1:1000"}, sender{peer: "192.0.2.1:2000"}, true},
 		"two addresses":                   {sender{peer: "192.0.2.1:1000"}, sender{peer: "192.0.2.2:1000"}, false},
 		"one IPv6 network":                {sender{peer: "[2001:db8:0:1::1]:1000"}, sender{peer: "[2001:db8:0:1:ffff::9]:1000"}, true},
+		"two IPv6 networks":               {sender{peer: "[2001:db8:0:1::1]:1000"}, sender{peer: "[2001:db8:0:2::1]:1000"}, false},
 		"IPv4, written as IPv6":           {sender{peer: "192.0.2.1:1000"}, sender{peer: "[::ffff:192.0.2.1]:1000"}, true},
+		"two of IPv4, written as IPv6":    {sender{peer: "[::ffff:192.0.2.1]:1000"}, sender{peer: "[::ffff:192.0.2.2]:1000"}, false},
 		"forged by a client":              {sender{"192.0.2.1:1000", []string{"203.0.113.1"}}, sender{"192.0.2.1:1000", []string{"203.0.113.2"}}, true},
+		"forged as a proxy":               {sender{"192.0.2.1:1000", []string{"203.0.113.1, 10.0.0.2"}}, sender{"192.0.2.1:1000", []string{"203.0.113.2, 10.0.0.2"}}, true},
 		"a proxy's clients":               {through("203.0.113.1"), through("203.0.113.2"), false},
+		"a proxy's client":                {through("203.0.113.1"), through("203.0.113.1"), true},
+		"forged before a proxy":           {through("198.51.100.1, 203.0.113.1"), through("198.51.100.2, 203.0.113.1"), true},
 		"forged in a header of its own":   {through("198.51.100.1", "203.0.113.1"), through("198.51.100.2", "203.0.113.1"), true},
+		"two proxies":                     {through("203.0.113.1, 10.0.0.2"), through("203.0.113.2, 10.0.0.2"), false},
 		"two proxies, forged before them": {through("198.51.100.1, 203.0.113.1, 10.0.0.2"), through("198.51.100.2, 203.0.113.1, 10.0.0.2"), true},
 		"a proxy that is not trusted":     {through("203.0.113.1, 172.16.0.1"), through("203.0.113.2, 172.16.0.1"), true},
+		"an IPv6 proxy":                   {sender{"[fd00::1]:1000", []string{"2001:db8:0:1::1"}}, sender{"[fd00::1]:1000", []string{"2001:db8:0:2::1"}}, false},
+		"one IPv6 network by a proxy":     {sender{"[fd00::1]:1000", []string{"2001:db8:0:1::1"}}, sender{"[fd00::1]:1000", []string{"[2001:db8:0:1::2]"}}, true},
+		"garbage by a proxy":              {through("nobody"), through("nothing"), true},
 		"garbage before an address":       {through("nobody, 203.0.113.1"), through("<script>, 203.0.113.1"), true},
 		"garbage is the proxy itself":     {through("nobody"), through("10.0.0.1"), true},
+		"an empty header":                 {through(""), through(), true},
 		"peers without addresses":         {sender{peer: "@"}, sender{peer: ""}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
