@@ -25,6 +25,10 @@ func TestUnavailablePlatform(t *testing.T) {
 		{"plugin inactive", fmt.Sprintf(plugins, "a:0:{}"), activate(pluginFile), "LatePoint is not active on this site"},
 		{"plugin list unreadable", fmt.Sprintf(plugins, "a:1:{i:0"), activate("renamed-plugin/latepoint.php"), "LatePoint is not active on this site"},
 		{"version 4", fmt.Sprintf(version, "1.4.92"), fmt.Sprintf(version, "2.3.1"), "LatePoint 5 is not installed on this site"},
+		{
+			"never installed", "DELETE FROM wp_options WHERE option_name = 'latepoint_db_version'",
+			"INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint_db_version', '2.3.1')", "LatePoint 5 is not installed on this site",
+		},
 		{"a table gone", "RENAME TABLE wp_latepoint_bookings TO elsewhere", "RENAME TABLE elsewhere TO wp_latepoint_bookings", "LatePoint tables are missing: wp_latepoint_bookings"},
 		{"no WordPress", "RENAME TABLE wp_options TO elsewhere", "RENAME TABLE elsewhere TO wp_options", "No WordPress tables under this prefix"},
 	}
