@@ -553,12 +553,15 @@ func (s *Store) find(ctx context.Context, hash string) (p storedPrincipal, found
 	}
 	stmt := wpdb.Prepared(sq.Expr(text, append(args, hash)...))
 	p.storedKey, found, err = wpdb.One(ctx, s.db, "find key", stmt, func(row wpdb.Scanner) (storedKey, error) { return scanKey(row, dest...) })
+	if err != nil {
+		return storedPrincipal{}, false, err
+	}
 	for i, name := range domain.OptionNames {
 		if values[i] != nil {
 			p.options[name] = *values[i]
 		}
 	}
-	return p, found, err
+	return p, found, nil
 }
 
 // Used records that a key was used now: for an API key at most once a minute, for a calendar on each
