@@ -112,7 +112,6 @@ var rows = []row{
 	{name: "deep page", start: drawn((*target).deepPage)},
 	{name: "create", start: (*target).creates},
 	{name: "sync", start: (*target).syncs, ours: true},
-	{name: "equal lists", start: drawn(func(*target, *rand.Rand) string { return "/bookings?per_page=20" })},
 }
 
 // drawn returns a row of paths that are drawn independently of each other.
