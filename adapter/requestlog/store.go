@@ -150,15 +150,16 @@ const maxHours = 200
 
 // Hours counts the requests of each hour since a full one, by its beginning, as far as the log has them.
 func Hours(ctx context.Context, db *wpdb.DB, since time.Time) (map[time.Time]Hour, error) {
+	const hour = "DATE_FORMAT(at, '%Y-%m-%d %H')"
 	const some = "SUM(CASE WHEN status %s THEN GREATEST(refused, 1) ELSE 0 END)"
-	stmt := sq.Select("LEFT(at, 13)", fmt.Sprintf(some, "< 400"), fmt.Sprintf(some, "BETWEEN 400 AND 499"), fmt.Sprintf(some, ">= 500")).
-		From(db.Name(wpdb.Requests)).Where(sq.GtOrEq{"at": since.UTC().Format(stamp)}).GroupBy("LEFT(at, 13)").Limit(maxHours)
-	return wpdb.MapBy(ctx, db, "count requests of hours", stmt, func(row wpdb.Scanner) (at time.Time, hour Hour, err error) {
+	stmt := sq.Select(hour, fmt.Sprintf(some, "< 400"), fmt.Sprintf(some, "BETWEEN 400 AND 499"), fmt.Sprintf(some, ">= 500")).
+		From(db.Name(wpdb.Requests)).Where(sq.GtOrEq{"at": since.UTC().Format(stamp)}).GroupBy(hour).Limit(maxHours)
+	return wpdb.MapBy(ctx, db, "count requests of hours", stmt, func(row wpdb.Scanner) (at time.Time, count Hour, err error) {
 		var text string
-		if err = row.Scan(&text, &hour.Done, &hour.Refused, &hour.Failed); err == nil {
+		if err = row.Scan(&text, &count.Done, &count.Refused, &count.Failed); err == nil {
 			at, err = time.Parse("2006-01-02 15", text)
 		}
-		return at, hour, err
+		return at, count, err
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -264,8 +265,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// login logs in to the console with a new token.
-func (d demo) login(t *testing.T) {
+// login logs in to the console with a new token, and returns the cookies of the session.
+func (d demo) login(t *testing.T) []*http.Cookie {
 	t.Helper()
 	var issued struct{ Token string }
 	if status := ask(t, http.MethodPost, d.admin+"/login-token", "", "", &issued); status != http.StatusOK {
@@ -284,6 +285,32 @@ func (d demo) login(t *testing.T) {
 	_ = response.Body.Close()
 	if to := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || to != "/console" {
 		t.Errorf("the new token: status %d, leads to %q", response.StatusCode, to)
+	}
+	return response.Cookies()
+}
+
+// TestConsolePages: the embedded database runs what each page of the console reads.
+func TestConsolePages(t *testing.T) {
+	t.Parallel()
+	d := startDemo(t, time.Now)
+	session := d.login(t)
+	ask(t, http.MethodGet, d.api+"/services", d.key, "", new(any))
+	for _, path := range []string{"", "/day", "/free-times", "/requests", "/keys", "/webhooks", "/changes"} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.admin+"/console"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cookie := range session {
+			request.AddCookie(cookie)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err = errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || strings.Contains(string(text), "Bookside failed") || !strings.Contains(string(text), "Log out") {
+			t.Errorf("%s: status %d, %v: %s", path, response.StatusCode, err, text)
+		}
 	}
 }
 
