@@ -294,8 +294,7 @@ func TestConsolePages(t *testing.T) {
 	t.Parallel()
 	d := startDemo(t, time.Now)
 	session := d.login(t)
-	ask(t, http.MethodGet, d.api+"/services", d.key, "", new(any))
-	for _, path := range []string{"", "/day", "/free-times", "/requests", "/keys", "/webhooks", "/changes"} {
+	open := func(path string) string {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.admin+"/console"+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -311,6 +310,16 @@ func TestConsolePages(t *testing.T) {
 		if err = errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || strings.Contains(string(text), "Bookside failed") || !strings.Contains(string(text), "Log out") {
 			t.Errorf("%s: status %d, %v: %s", path, response.StatusCode, err, text)
 		}
+		return string(text)
+	}
+	ask(t, http.MethodGet, d.api+"/services", d.key, "", new(any))
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(open("/requests"), "GET /services"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the request is not on its page")
+		}
+	}
+	for _, path := range []string{"", "/day", "/free-times", "/keys", "/webhooks", "/changes"} {
+		open(path)
 	}
 }
 
