@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -467,6 +468,28 @@ func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
 		day := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
 		if strings.Contains(string(day.body), "booking_id") || slices.Contains(day.at("data", "available_slots").([]any), any("10:00")) {
 			t.Errorf("%s", day.body)
+		}
+	}
+}
+
+// TestLimitedKeysSeeRefunds: a limited key, which sees no order, is shown the same payment status of a booking
+// in a list, alone and as the answer of a change.
+func TestLimitedKeysSeeRefunds(t *testing.T) {
+	t.Parallel()
+	s, _ := paidOrder(t)
+	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":35,"kind":"refund"}`).want(http.StatusCreated)
+	agent, err := strconv.ParseInt(fmt.Sprint(s.get("/bookings/1441").at("data", "agent", "id")), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.key = s.limitedKey(domain.Scope{Agents: []int64{agent}})
+	for way, shown := range map[string]any{
+		"list":   s.get("/bookings?booking_code="+fmt.Sprint(s.get("/bookings/1441").at("data", "booking_code"))).at("data", 0, "payment_status"),
+		"alone":  s.get("/bookings/1441").at("data", "payment_status"),
+		"change": s.write(http.MethodPut, "/bookings/1441", `{"custom_fields":{}}`).want(http.StatusOK).at("data", "payment_status"),
+	} {
+		if shown != "partially_refunded" {
+			t.Errorf("%s: %v", way, shown)
 		}
 	}
 }

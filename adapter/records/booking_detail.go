@@ -21,14 +21,15 @@ func (d BookingDetail) SeenBy(s *session.Session) BookingDetail {
 	return d
 }
 
-// LoadBookingDetail returns one booking with its order and payments, or a CodeNotFound.
+// LoadBookingDetail returns one booking with its order and payments, as the session sees it, or a
+// CodeNotFound.
 func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (BookingDetail, error) {
 	booking, err := LoadBooking(ctx, s, id)
 	if err != nil {
 		return BookingDetail{}, err
 	}
 	detail := BookingDetail{Booking: booking}
-	if booking.Order == nil || s.DB.HasViews() {
+	if booking.Order == nil {
 		return detail, nil
 	}
 	order, err := LoadStoredOrder(ctx, s, booking.Order.ID)
@@ -38,5 +39,6 @@ func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (Booki
 	detail.Order = &order
 	detail.Booking.Order.CustomerComment = order.CustomerComment // may have changed since the booking was read
 	detail.Payments, err = AddPayments(ctx, s, &order)
-	return detail, err
+	detail.Booking.Order.PaymentStatus = order.DisplayPaymentStatus
+	return detail.SeenBy(s), err
 }

@@ -85,7 +85,7 @@ type CategoryName struct {
 // BookingOrder is the part of an order that bookings show.
 type BookingOrder struct {
 	ID              int64
-	PaymentStatus   string // as the API shows it, in lists; a single booking's Order has both
+	PaymentStatus   string // as the API shows it
 	CustomerComment *string
 }
 
