@@ -48,7 +48,7 @@ func ParseBody(contentType string, sent []byte) (Document, error) {
 		media, _, _ = strings.Cut(contentType, ";")
 		media = strings.ToLower(strings.TrimSpace(media))
 	}
-	text := bytes.TrimSpace(sent)
+	text := bytes.TrimSpace(bytes.TrimPrefix(sent, []byte("\ufeff"))) // editors of Windows begin a file with it
 	switch {
 	case len(text) == 0:
 		return Document{root: jsontext.Value("{}")}, nil

@@ -170,9 +170,6 @@ func (a *api) endpoint(r *route) endpoint {
 		if r.method == http.MethodGet {
 			return a.read(c, request)
 		}
-		if !allowsDryRun && query.AsksForDryRun() {
-			return compat.NoDryRun()
-		}
 		if err := read.permit(c, principal.Key); err != nil {
 			return err
 		}
@@ -181,6 +178,9 @@ func (a *api) endpoint(r *route) endpoint {
 			return err
 		}
 		request.echo, request.rawBody, request.allowsDryRun, request.known = c, body, allowsDryRun, known
+		if request.document, err = request.readDocument(); err != nil {
+			return err
+		}
 		return request.deliver(c)
 	}}
 }

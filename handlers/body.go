@@ -7,8 +7,9 @@ import (
 	"github.com/bookside/bookside/handlers/wordpress"
 )
 
-// document parses the request's body, an object or a list, and adds fields from the query that it lacks.
-func (r *request) document() (compat.Document, error) {
+// readDocument parses the body of a write, an object or a list, and adds fields from the query that it lacks. A DELETE is
+// read like any other: nothing is written for a client that only meant to try it.
+func (r *request) readDocument() (compat.Document, error) {
 	document, err := compat.ParseBody(r.echo.Request().Header.Get("Content-Type"), r.rawBody)
 	if err != nil {
 		return compat.Document{}, err
@@ -18,6 +19,9 @@ func (r *request) document() (compat.Document, error) {
 		if err = r.principal.Require(r.reading); !r.allowsDryRun {
 			err = compat.NoDryRun()
 		}
+	}
+	if err == nil && r.route.operation.body == nil {
+		_, err = document.Body()
 	}
 	if err != nil || !r.principal.MaskPersonal {
 		return document, err
@@ -33,13 +37,9 @@ func (a *api) reservedParameters() []string {
 	return []string{a.options.QueryParameter, wordpress.RouteParameter, middleware.MethodParameter}
 }
 
-// body parses the request's body, which must be an object.
+// body returns the request's body, which must be an object.
 func (r *request) body() (*compat.Body, error) {
-	document, err := r.document()
-	if err != nil {
-		return nil, err
-	}
-	body, err := document.Body()
+	body, err := r.document.Body()
 	if err == nil && r.route.operation.strictBody {
 		unknown := body.Others(func(name string) bool { return r.known.include(name, false) })
 		body.Refuse(r.known.mistakes("field", middleware.Legible(unknown)))

@@ -347,6 +347,7 @@ func TestMalformedBodies(t *testing.T) {
 		"invalid UTF-8":     {jsonType, "{\"a\":\"\xff\"}", 400, "rest_invalid_json", "The request body is not valid UTF-8"},
 		"deep":              {jsonType, strings.Repeat("[", 100_000), 400, "rest_invalid_json", noJSON},
 		"multipart no more": {"multipart/form-data; boundary=x", "--x\r\n", 400, "rest_invalid_json", "The request body is not valid multipart/form-data"},
+		"with a mark":       {formType, "\ufeff[]]", 400, "rest_invalid_json", "The request body is not valid JSON"},
 		"large":             {jsonType, large, 413, "rest_content_too_large", "The request body is larger than 1 MiB"},
 		"a large form":      {formType, "notes=" + strings.Repeat("a", 1<<20), 413, "rest_content_too_large", "The request body is larger than 1 MiB"},
 	} {

@@ -179,7 +179,11 @@ var deleteBooking = operation{
 		if err != nil {
 			return response{}, err
 		}
-		force, err := compat.DeleteBookingParameters.Read(r.view, r.query)
+		body, err := r.body()
+		if err != nil {
+			return response{}, err
+		}
+		force, err := compat.ReadForce(body)
 		if err != nil {
 			return response{}, err
 		}

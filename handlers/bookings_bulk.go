@@ -26,11 +26,7 @@ var createBookings = operation{
 	errors:  failures.Form{Failure: "Failed to create booking"},
 	decided: true,
 	serve: func(r *request) (response, error) {
-		document, err := r.document()
-		if err != nil {
-			return response{}, err
-		}
-		bookings, err := compat.BulkBookings(document)
+		bookings, err := compat.BulkBookings(r.document)
 		if err != nil {
 			return response{}, err
 		}

@@ -191,7 +191,10 @@ func (r *route) failures() []int {
 		statuses = append(statuses, http.StatusNotFound)
 	}
 	if r.operation.body != nil {
-		statuses = append(statuses, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity)
+		statuses = append(statuses, http.StatusUnprocessableEntity)
+	}
+	if r.method != http.MethodGet {
+		statuses = append(statuses, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
 	if r.method != http.MethodGet && !r.operation.noIdempotency {
 		statuses = append(statuses, http.StatusConflict, http.StatusUnprocessableEntity)

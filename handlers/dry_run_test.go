@@ -212,6 +212,61 @@ func TestNoDryRunIsCarriedOut(t *testing.T) {
 	s.write(http.MethodDelete, "/bookings/"+id+"?force=true&dry_run=0", "").want(http.StatusOK)
 }
 
+// TestRefusedBodiesWriteNothing: every write reads its body, and does nothing if that asks for a dry run which the route
+// does not have, or is not valid.
+func TestRefusedBodiesWriteNothing(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s.database.Execute(t, fillLocks)
+	booking := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
+	webhook := fmt.Sprint(s.write(http.MethodPost, "/webhooks", `{"url":"https://example.com/hooks","events":["booking.*"]}`).want(http.StatusCreated).at("data", "id"))
+	before := s.database.Snapshot(t)
+	const form = "application/x-www-form-urlencoded"
+	for _, r := range handlers.Routes() {
+		if r.Method == http.MethodGet {
+			continue
+		}
+		path := strings.NewReplacer("/bookings/:id", "/bookings/"+booking, "/webhooks/:id", "/webhooks/"+webhook, ":id", "1", ":invoice_id", "1", ":code", "WELCOME10").Replace(r.Path)
+		answers := map[string]answer{
+			"broken":     s.write(r.Method, path, `{broken`),
+			"a word":     s.write(r.Method, path, `true`),
+			"overridden": s.write(http.MethodPost, path, `{broken`, "X-HTTP-Method-Override", r.Method),
+		}
+		if r.DryRun == "" {
+			answers["dry_run"] = s.write(r.Method, path, `{"dry_run":true}`)
+			answers["dry_run in a form"] = s.writeAs(r.Method, path, form, `dry_run=1`)
+			answers["dry_run, overridden"] = s.writeAs(http.MethodPost, path+"?_method="+r.Method, form, `dry_run=yes`)
+		}
+		for name, a := range answers {
+			if a.status != http.StatusBadRequest {
+				t.Errorf("%s %s, %s: status %d: %s", r.Method, path, name, a.status, a.body)
+			}
+		}
+	}
+	wantNoWrites(t, "refused", before, "bookside_api_keys")
+}
+
+// TestForceInTheBody: force counts in the body of a DELETE as in its query.
+func TestForceInTheBody(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	for i, c := range []struct {
+		query, typ, body string
+		status           int
+	}{
+		{"", jsonType, ``, http.StatusBadRequest},
+		{"", jsonType, `{"force":false}`, http.StatusBadRequest},
+		{"", jsonType, `{"force":"maybe"}`, http.StatusBadRequest},
+		{"?force=maybe", jsonType, ``, http.StatusBadRequest},
+		{"", jsonType, `{"force":true}`, http.StatusOK},
+		{"", "application/x-www-form-urlencoded", `force=1`, http.StatusOK},
+		{"?force=true", jsonType, `{}`, http.StatusOK},
+	} {
+		id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_date", fmt.Sprintf(`"2027-02-%02d"`, 5+i%4*7), "start_time", fmt.Sprintf(`"%d:00"`, 10+i/4*3), "status", `"approved"`)).want(http.StatusCreated).at("data", "id"))
+		s.writeAs(http.MethodDelete, "/bookings/"+id+c.query, c.typ, c.body).want(c.status)
+	}
+}
+
 // TestDryRunsAreForReaders: a dry run needs the permission to read what the route writes, so that the permission
 // to write is none to read without a trace.
 func TestDryRunsAreForReaders(t *testing.T) {

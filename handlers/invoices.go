@@ -76,13 +76,9 @@ var updateInvoice = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := compat.UpdateInvoiceParameters.Read(r.view, r.query)
-		if err != nil {
-			return response{}, err
-		}
 		change := compat.InvoiceFields.Read(body)
 		return r.change(func(tx *session.Tx) (any, error) {
-			invoice, err := payments.UpdateInvoice(r.ctx(), tx, order, id, change.InvoicePatch, forced || change.Force)
+			invoice, err := payments.UpdateInvoice(r.ctx(), tx, order, id, change.InvoicePatch, change.Force)
 			if err != nil {
 				return nil, err
 			}

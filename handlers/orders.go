@@ -104,12 +104,7 @@ var createOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := compat.WriteOrderParameters.Read(r.view, r.query)
-		if err != nil {
-			return response{}, err
-		}
 		order := compat.NewOrderFields.Read(body)
-		order.Force = order.Force || forced
 		order.Address = r.echo.RealIP()
 		return r.create(func(tx *session.Tx) (any, error) {
 			record, err := orders.Create(r.ctx(), tx, order)
@@ -139,12 +134,7 @@ var updateOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := compat.WriteOrderParameters.Read(r.view, r.query)
-		if err != nil {
-			return response{}, err
-		}
 		patch := compat.OrderFields.Read(body)
-		patch.Force = patch.Force || forced
 		return r.change(func(tx *session.Tx) (any, error) {
 			order, err := orders.Update(r.ctx(), tx, id, patch)
 			if err != nil {

@@ -402,7 +402,7 @@ func TestUnneededBodiesAreDrained(t *testing.T) {
 }
 
 // TestTooLargeRequestsAreRejected: bodies over 1 MiB are rejected in every format, without being read if
-// their length is known; so are URLs over 8 KiB.
+// their length is known; so are URLs over 8 KiB, and compressed bodies.
 func TestTooLargeRequestsAreRejected(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
@@ -420,6 +420,9 @@ func TestTooLargeRequestsAreRejected(t *testing.T) {
 			strings.Repeat(chunk, 16) + "1\r\na\r\n", 413, "rest_content_too_large"},
 		"just fits": {"POST /v1/bookings HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n" +
 			`{"notes":"` + strings.Repeat("a", 1<<20-12) + `"}`, 400, "invalid_request"},
+		"compressed":        {"POST /v1/bookings HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x08", 415, "rest_unsupported_media_type"},
+		"compressed tools":  {"POST /mcp HTTP/1.1\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\n\x0b", 415, "rest_unsupported_media_type"},
+		"not compressed":    {"PUT /v1/bookings/999 HTTP/1.1\r\nContent-Encoding: Identity\r\nContent-Length: 2\r\n\r\n{}", 404, "booking_not_found"},
 		"address":           {"GET /v1/bookings?search=" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\n", 414, "rest_uri_too_long"},
 		"address that fits": {"GET /v1/bookings?unknown=" + strings.Repeat("a", 7<<10) + " HTTP/1.1\r\n", 200, ""},
 	} {

@@ -45,12 +45,7 @@ var createPayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := compat.WritePaymentParameters.Read(r.view, r.query)
-		if err != nil {
-			return response{}, err
-		}
 		values := compat.NewPaymentFields.Read(body)
-		values.Force = values.Force || forced
 		return r.create(func(tx *session.Tx) (any, error) {
 			record, err := payments.Create(r.ctx(), tx, values)
 			if err != nil {
@@ -80,12 +75,7 @@ var updatePayment = operation{
 		if err != nil {
 			return response{}, err
 		}
-		forced, err := compat.WritePaymentParameters.Read(r.view, r.query)
-		if err != nil {
-			return response{}, err
-		}
 		patch := compat.PaymentFields.Read(body)
-		patch.Force = patch.Force || forced
 		return r.change(func(tx *session.Tx) (any, error) {
 			payment, err := payments.Update(r.ctx(), tx, id, patch)
 			if err != nil {

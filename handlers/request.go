@@ -38,6 +38,7 @@ type request struct {
 	recordQuery  string // the query of the GET of the record that a write names in its body; "" for that of the request
 	rawQuery     string // the text that query was parsed from
 	rawBody      []byte
+	document     compat.Document       // what rawBody and the query have; of a write
 	cursor       *session.ExportCursor // of an export; nil for a complete response
 }
 

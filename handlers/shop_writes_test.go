@@ -217,7 +217,7 @@ func TestPayingAnInvoiceByForce(t *testing.T) {
 		unprocessable("status").check(t, "unforced", s.write(http.MethodPut, path+unforced[0], `{"status":"paid"`+unforced[1]+`}`))
 	}
 	badRequest("force", "status").check(t, "maybe", s.write(http.MethodPut, path, `{"status":"paid","force":"maybe"}`))
-	badRequest("force").check(t, "maybe", s.write(http.MethodPut, path+"?force=maybe", `{"status":"paid"}`))
+	badRequest("force", "status").check(t, "maybe", s.write(http.MethodPut, path+"?force=maybe", `{"status":"paid"}`))
 	wantNoWrites(t, "unforced", before)
 	for _, forced := range [][2]string{{"?force=true", ""}, {"", `,"force":"yes"`}} {
 		if a := s.write(http.MethodPut, path+forced[0], `{"status":"paid"`+forced[1]+`}`).want(http.StatusOK); a.at("data", "status") != "paid" {

@@ -59,6 +59,7 @@ var foreign = []struct {
 	{echo.ErrMethodNotAllowed, ErrNoRoute},
 	{middleware.ErrURLTooLong, &Error{http.StatusRequestURITooLong, "rest_uri_too_long", "The request address is longer than 8 KiB"}},
 	{middleware.ErrBodyTooLarge, &Error{http.StatusRequestEntityTooLarge, "rest_content_too_large", "The request body is larger than 1 MiB"}},
+	{middleware.ErrBodyEncoded, &Error{http.StatusUnsupportedMediaType, "rest_unsupported_media_type", "The request body is compressed; send it without Content-Encoding"}},
 	{middleware.ErrBodyTimeout, &Error{http.StatusRequestTimeout, "rest_request_timeout", "The request body did not arrive in time"}},
 }
 

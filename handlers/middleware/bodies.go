@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -16,14 +17,14 @@ import (
 // MaxBody is the limit of the body of a request in bytes.
 const MaxBody = 1 << 20
 
-// ErrBodyTooLarge is the error for a body larger than MaxBody.
-var ErrBodyTooLarge = errors.New("body too large")
+// Errors for a body larger than MaxBody, and for a compressed one.
+var (
+	ErrBodyTooLarge = errors.New("body too large")
+	ErrBodyEncoded  = errors.New("body encoded")
+)
 
-// ReadBody returns the body of a POST or PUT. It is read up front, because the operation may run twice.
+// ReadBody returns the body of a write. It is read up front, because the operation may run twice.
 func ReadBody(c echo.Context) ([]byte, error) {
-	if method := c.Request().Method; method != http.MethodPost && method != http.MethodPut {
-		return nil, nil
-	}
 	if c.Request().ContentLength > MaxBody {
 		return nil, ErrBodyTooLarge
 	}
@@ -33,6 +34,9 @@ func ReadBody(c echo.Context) ([]byte, error) {
 // ReadAll reads a body of at most some bytes.
 func ReadAll(c echo.Context, most int64) ([]byte, error) {
 	request := c.Request()
+	if encoding := request.Header.Get(echo.HeaderContentEncoding); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, ErrBodyEncoded
+	}
 	stop := stopReadingAfter(request.Context(), c.Response().Writer)
 	defer stop()
 	body := request.Body
