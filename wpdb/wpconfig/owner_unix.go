@@ -15,3 +15,10 @@ func ownerOf(info fs.FileInfo) (id int, known bool) {
 	}
 	return int(stat.Uid), true
 }
+
+// sameOwners reports whether two files belong to the same user and group.
+func sameOwners(a, b fs.FileInfo) bool {
+	first, ok := a.Sys().(*syscall.Stat_t)
+	second, known := b.Sys().(*syscall.Stat_t)
+	return ok && known && first.Uid == second.Uid && first.Gid == second.Gid
+}

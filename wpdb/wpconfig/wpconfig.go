@@ -1,13 +1,14 @@
-// Package wpconfig reads the database settings and the addresses in a site's wp-config.php. It tokenizes
-// the PHP and never runs it.
+// Package wpconfig reads the database settings and the addresses in a site's wp-config.php. It evaluates a small
+// part of PHP, in every way that it may run, and knows where it leaves that part.
 //
 // From this module it imports only wpdb, for the rules of table prefixes.
 package wpconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +25,7 @@ type Config struct {
 	Name, User, Password string
 	Network              string // "tcp" or "unix"
 	Address              string // host:port, or the path of a socket
-	Charset              string // empty if the file does not set it
+	Charset              string // empty if missing or computed
 	TablePrefix          string // with Multisite, the prefix of the network's first site
 	Multisite            bool
 	Home, SiteURL        string // WP_HOME and WP_SITEURL; empty if missing, computed, or without effect because of Multisite
@@ -49,20 +50,23 @@ const (
 	Multisite   = "MULTISITE"
 )
 
-// Error is a setting whose value cannot be read from the file. It never
-// contains the value.
+// Error is a setting whose value cannot be told. It never contains the value.
 type Error struct {
-	Line   int    // of the setting; 0 if it is missing
+	File   string // that is included; empty for the wp-config.php itself
+	Line   int    // of the setting, or of what hides it; 0 if it is missing
 	Name   string // the constant, or TablePrefix; empty if the PHP itself cannot be read
 	Reason string
 }
 
 func (e *Error) Error() string {
-	text := strings.TrimSpace(e.Name + " " + e.Reason)
-	if e.Line == 0 {
-		return text
+	said := strings.TrimSpace(e.Name + " " + e.Reason)
+	if e.Line > 0 {
+		said = fmt.Sprintf("line %d: %s", e.Line, said)
 	}
-	return fmt.Sprintf("line %d: %s", e.Line, text)
+	if e.File != "" {
+		said = e.File + ", " + said
+	}
+	return said
 }
 
 // Locate returns the wp-config.php for a path that may be WordPress's directory. As in wp-load.php
@@ -82,273 +86,172 @@ func Locate(path string) string {
 	return within
 }
 
-// maxSize is far more than the constants of many plugins need.
-const maxSize = 1 << 20
-
-// Read parses a file of at most 1 MiB; see Parse.
+// Read returns the settings that PHP has when a wp-config.php, of at most 1 MiB, and what it includes have run up
+// to wp-settings.php.
+//
+// What cannot be told, because it depends on a request, on the environment or on code that is beyond this reader,
+// is an *Error, except for the addresses, the content and the character set, which a site need not set here. The
+// table prefix is checked last: an error about it comes with all other settings. A *NoSocketError comes with all
+// but Network and Address.
 func Read(path string) (Config, error) {
-	file, err := os.Open(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("open the site's configuration: %w", err)
 	}
-	src, err := io.ReadAll(io.LimitReader(file, maxSize+1))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return Config{}, fmt.Errorf("read the site's configuration: %w", err)
+	src, err := readFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("read the site's configuration %s: %w", path, err)
 	}
-	if len(src) > maxSize {
-		return Config{}, fmt.Errorf("read the site's configuration %s: larger than %d bytes", path, maxSize)
-	}
-	c, err := Parse(src)
+	c, err := read(path, info, src, trustedOwners().haveSocket)
 	if err != nil {
 		return c, fmt.Errorf("read the site's configuration %s: %w", path, err)
 	}
 	return c, nil
 }
 
-// Parse extracts the settings from the source of a wp-config.php. Only values written as a single literal
-// count, and included files are not read. As in PHP, the first definition of a constant wins, and the last
-// assignment of $table_prefix. A conditional definition counts if no other contradicts it.
-//
-// A computed, contradictory or missing value is an *Error, except for the addresses, which a site need not
-// set here. The table prefix is checked last: an error about it comes with all other settings. A
-// *NoSocketError comes with all but Network and Address.
-func Parse(src []byte) (Config, error) { return parse(src, trustedOwners().haveSocket) }
-
-func parse(src []byte, isSocket func(path string) bool) (Config, error) {
-	found, err := findSettings(string(src))
+func read(path string, info fs.FileInfo, src []byte, isSocket func(path string) bool) (Config, error) {
+	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return Config{}, err
 	}
-	r := reader{found: found}
-	c := Config{Name: r.required("DB_NAME"), User: r.required("DB_USER"), Password: r.required("DB_PASSWORD")}
-	c.Network, c.Address = r.host(isSocket)
-	c.Charset = r.setting("DB_CHARSET").value
-	multisite := r.setting(Multisite).value
-	c.Multisite = multisite == "1" || strings.EqualFold(multisite, "true")
-	if !c.Multisite {
-		c.Home, c.SiteURL = r.optional("WP_HOME"), r.optional("WP_SITEURL")
+	resolved, err := filepath.EvalSymlinks(absolute)
+	if err != nil {
+		return Config{}, err
 	}
-	c.Content = r.optional("WP_CONTENT_DIR")
-	c.TLS = r.tls()
-	c.TablePrefix = r.prefix()
-	return c, r.err
+	r := newReader(filepath.Dir(absolute), info)
+	if _, failed := r.parse(resolved, "", src); failed != nil {
+		return Config{}, failed
+	}
+	r.run(resolved, place{})
+	if r.failed != nil {
+		return Config{}, r.failed
+	}
+	found := settings{state: cmp.Or(r.settled, r.state), reached: r.settled != nil}
+	if found.state == nil {
+		return Config{}, r.stopped
+	}
+	c := Config{Name: found.required("DB_NAME"), User: found.required("DB_USER"), Password: found.required("DB_PASSWORD")}
+	c.Network, c.Address = found.host(isSocket)
+	c.Charset = found.optional("DB_CHARSET")
+	if c.Multisite = found.multisite(); !c.Multisite {
+		c.Home, c.SiteURL = found.optional("WP_HOME"), found.optional("WP_SITEURL")
+	}
+	c.Content = found.optional("WP_CONTENT_DIR")
+	c.TLS = found.tls(r.flags)
+	c.TablePrefix = found.prefix()
+	return c, found.err
 }
 
-// reader picks the effective definition of each setting and keeps the first
-// error, so that parse reads as a plain list of settings.
-type reader struct {
-	found []setting
-	err   error
+// settings are what WordPress gets. They keep the first error, so that read is a plain list of settings.
+type settings struct {
+	state   *state
+	reached bool // wp-settings.php is included
+	err     error
 }
 
-func (r *reader) fail(line int, name, reason string) {
-	if r.err == nil {
-		r.err = &Error{Line: line, Name: name, Reason: reason}
+func (s *settings) fail(name string, found setting, reason string) {
+	if s.err == nil {
+		s.err = &Error{File: found.at.file, Line: found.at.line, Name: name, Reason: reason}
 	}
 }
 
-// setting returns the definition that is in effect when PHP runs the file; its
-// line is 0 if there is none. Every definition up to the first unconditional one
-// must have the same value.
-func (r *reader) setting(name string) setting {
-	candidates := slices.DeleteFunc(slices.Clone(r.found), func(s setting) bool { return s.name != name })
-	if name == TablePrefix {
-		slices.Reverse(candidates)
-	}
-	var effective setting
-	for _, s := range candidates {
-		switch {
-		case !s.literal:
-			r.fail(s.line, name, "is computed, not a single literal")
-			return setting{line: s.line}
-		case effective.line == 0:
-			effective = s
-		case s.value != effective.value:
-			r.fail(s.line, name, fmt.Sprintf("has different values on lines %d and %d",
-				min(s.line, effective.line), max(s.line, effective.line)))
-			return setting{line: s.line}
-		}
-		if s.unconditional {
-			break
-		}
-	}
-	return effective
-}
-
-func (r *reader) required(name string) string {
-	s := r.setting(name)
+// check notes why the value of a setting is not a text that can be told.
+func (s *settings) check(name string, found setting) setting {
 	switch {
-	case s.line == 0:
-		r.fail(0, name, "is not defined in the file itself")
-	case s.value == "" && name != "DB_PASSWORD":
-		r.fail(s.line, name, "is empty")
+	case found.defined == never:
+		s.fail(name, found, "is not defined")
+	case found.kind == unknown:
+		s.fail(name, found, found.why)
+	case found.defined == perhaps:
+		s.fail(name, found, "is set in some cases only, and which one holds cannot be told")
+	case found.kind != text && found.kind != number:
+		s.fail(name, found, "is not a text")
 	}
-	return s.value
+	return found
+}
+
+func (s *settings) required(name string) string {
+	found := s.check(name, s.state.constant(name))
+	if found.text == "" && name != "DB_PASSWORD" {
+		s.fail(name, found, "is empty")
+	}
+	return found.known()
 }
 
 // optional returns the value of a setting that may be stored elsewhere.
-func (r *reader) optional(name string) string {
-	unreported := reader{found: r.found}
-	return unreported.setting(name).value
+func (s *settings) optional(name string) string {
+	unreported := settings{state: s.state}
+	found := unreported.check(name, s.state.constant(name))
+	if unreported.err != nil {
+		return ""
+	}
+	return found.known()
 }
 
-func (r *reader) host(isSocket func(path string) bool) (network, address string) {
-	s := r.setting("DB_HOST")
-	network, address, err := parseDBHost(s.value, isSocket)
+func (s *settings) host(isSocket func(path string) bool) (network, address string) {
+	found := s.state.constant("DB_HOST")
+	if found.defined != never { // WordPress has a default
+		s.check("DB_HOST", found)
+	}
+	network, address, err := parseDBHost(found.known(), isSocket)
 	var none *NoSocketError
 	switch {
 	case errors.As(err, &none):
-		if none.Line = s.line; r.err == nil {
-			r.err = none
+		if none.Line = found.at.line; s.err == nil {
+			s.err = none
 		}
 	case err != nil:
-		r.fail(s.line, "DB_HOST", dbHostForms)
+		s.fail("DB_HOST", found, dbHostForms)
 	}
 	return network, address
 }
 
-// tls returns the TLS mode that the flags of mysqli_real_connect imply (wpdb::db_connect, WordPress 7.0.4).
-// Every definition counts, and every flag in it: when in doubt, connections are encrypted.
-func (r *reader) tls() (mode wpdb.TLS) {
-	for _, s := range r.found {
-		switch {
-		case s.name != clientFlags:
-		case s.flags&sslVerifies != 0:
-			return wpdb.TLSVerify
-		case s.flags&ssl != 0:
-			mode = wpdb.TLSRequired
-		}
+// multisite is WordPress's is_multisite.
+func (s *settings) multisite() bool {
+	found, explicit := s.state.constants[Multisite]
+	switch {
+	case !explicit:
+		return slices.ContainsFunc([]string{"SUBDOMAIN_INSTALL", "VHOST", "SUNRISE"}, func(name string) bool {
+			return s.state.constant(name).defined == always
+		})
+	case found.kind == unknown:
+		s.fail(Multisite, found, found.why)
+	case found.defined == perhaps && found.truthy():
+		s.fail(Multisite, found, "is set in some cases only, and which one holds cannot be told")
 	}
-	return mode
+	return found.truthy()
 }
 
-func (r *reader) prefix() string {
-	s := r.setting(TablePrefix)
-	if s.line == 0 {
+// tls returns the TLS mode that the flags of mysqli_real_connect imply (wpdb::db_connect, WordPress 7.0.4). If
+// they cannot be told, all that are named count: when in doubt, connections are encrypted.
+func (s *settings) tls(named int64) (mode wpdb.TLS) {
+	found, explicit := s.state.constants["MYSQL_CLIENT_FLAGS"]
+	flags, err := strconv.ParseInt(found.known(), 10, 64)
+	if err != nil || found.defined != always {
+		flags = named
+	}
+	switch {
+	case !explicit:
+	case flags&sslVerifies != 0:
+		return wpdb.TLSVerify
+	case flags&ssl != 0:
+		return wpdb.TLSRequired
+	}
+	return ""
+}
+
+// prefix returns the table prefix. A file for Debian's wp-config.php, which has a default, need not set it.
+func (s *settings) prefix() string {
+	found := s.state.variable(TablePrefix)
+	switch {
+	case found.kind == null && !s.reached:
 		return "wp_"
+	case found.kind == null:
+		s.fail(TablePrefix, found, "is not set")
+	case !wpdb.ValidPrefix(s.check(TablePrefix, found).known()):
+		s.fail(TablePrefix, found, "contains other characters than letters, digits and _, or is empty or too long")
+	default:
+		return found.text
 	}
-	if !wpdb.ValidPrefix(s.value) {
-		r.fail(s.line, TablePrefix, "contains other characters than letters, digits and _, or is empty or too long")
-		return ""
-	}
-	return s.value
-}
-
-// clientFlags is the constant whose value consists of flags.
-const clientFlags = "MYSQL_CLIENT_FLAGS"
-
-// The flags about TLS. Like here, PHP verifies nothing unless told to.
-const (
-	ssl         = 1 << 11
-	sslVerifies = 1 << 30
-)
-
-var flagNames = map[string]int64{"MYSQLI_CLIENT_SSL": ssl, "MYSQLI_CLIENT_SSL_VERIFY_SERVER_CERT": sslVerifies}
-
-// setting is one definition of a constant, or one assignment of $table_prefix.
-type setting struct {
-	name    string
-	line    int
-	value   string
-	literal bool  // value is what PHP sees
-	flags   int64 // those that the value of MYSQL_CLIENT_FLAGS names
-	// unconditional is set for a top-level statement outside of any condition.
-	unconditional bool
-}
-
-// findSettings returns the definitions of all constants and the assignments of
-// $table_prefix, in the order of the file.
-func findSettings(src string) ([]setting, error) {
-	code, err := phpTokens(src)
-	if err != nil {
-		return nil, err
-	}
-	var found []setting
-	depth, inBlock := 0, 0
-	for i, t := range code {
-		switch {
-		case t.isOp("{"):
-			depth++
-		case t.isOp("}"):
-			depth--
-		case t.isWord("endif", "endwhile", "endfor", "endforeach", "endswitch"):
-			// The start of such a block is not tracked: all settings so far may be inside.
-			inBlock = len(found)
-		case depth == 0 && code.definesConst(i): // deeper, it belongs to a class
-			constant := code.setting(i, t.text, i+2, ";", ",")
-			constant.unconditional = true
-			found = append(found, constant)
-		default:
-			if s, ok := code.settingAt(i); ok {
-				s.unconditional = depth == 0 && (i == 0 || code[i-1].isOp(";", "}"))
-				found = append(found, s)
-			}
-		}
-	}
-	for i := range found[:inBlock] {
-		found[i].unconditional = false
-	}
-	return found, nil
-}
-
-// phpCode is the tokens of a whole file.
-type phpCode []phpToken
-
-// at returns the token at i, or the zero token outside of the file.
-func (c phpCode) at(i int) phpToken {
-	if i < 0 || i >= len(c) {
-		return phpToken{}
-	}
-	return c[i]
-}
-
-// definesConst reports whether i is the name in const NAME = …, or a later name
-// of the same statement. Nowhere else in PHP does = follow a word after a comma.
-func (c phpCode) definesConst(i int) bool {
-	before := c.at(i - 1)
-	return c[i].kind == phpWord && c.at(i+1).isOp("=") && (before.isWord("const") || before.isOp(","))
-}
-
-// settingAt returns the setting that begins at i with define or the variable.
-func (c phpCode) settingAt(i int) (s setting, ok bool) {
-	t, before, next := c[i], c.at(i-1), c.at(i+1)
-	switch variable := t.kind == phpVariable && t.text == TablePrefix; {
-	case before.isOp("->", "?->", "::"), before.isWord("function", "new"): // a member of a class
-	case t.isWord("define", `\define`) && next.isOp("(") && c.at(i+2).kind == phpString && c.at(i+3).isOp(","):
-		return c.setting(i, c[i+2].text, i+4, ")", ","), true
-	case variable && next.isOp("="):
-		return c.setting(i, t.text, i+2, ";"), true
-	case variable && next.isOp(".=", "??="):
-		return c.setting(i, t.text, i+1), true
-	}
-	return setting{}, false
-}
-
-// setting returns the setting that begins at start. Its value is literal if it
-// consists of the token at value alone, followed by one of ends.
-func (c phpCode) setting(start int, name string, value int, ends ...string) setting {
-	t := c.at(value)
-	literal := t.kind == phpString
-	if name == Multisite {
-		literal = t.isWord("true", "false", "1", "0")
-	}
-	s := setting{name: name, line: c[start].line, value: t.text, literal: literal && c.at(value+1).isOp(ends...)}
-	if name == clientFlags {
-		s.flags = c.flags(value)
-	}
-	return s
-}
-
-// flags returns the flags named in the rest of a statement.
-func (c phpCode) flags(from int) (flags int64) {
-	for i := from; i < len(c) && !c[i].isOp(";"); i++ {
-		if c[i].kind != phpWord {
-			continue
-		}
-		flags |= flagNames[strings.TrimPrefix(c[i].text, `\`)]
-		if number, err := strconv.ParseInt(c[i].text, 0, 64); err == nil {
-			flags |= number
-		}
-	}
-	return flags
+	return ""
 }

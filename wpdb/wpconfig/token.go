@@ -18,6 +18,7 @@ const (
 	phpVariable                    // with its $
 	phpString                      // text is what PHP has in memory
 	phpComputed                    // a string with variables, a heredoc, a shell command
+	phpRunning                     // the same, with more than variables in it
 )
 
 type phpToken struct {
@@ -30,14 +31,17 @@ func (t phpToken) isOp(texts ...string) bool {
 	return t.kind == phpOp && slices.Contains(texts, t.text)
 }
 
+// endsOperand reports whether an operator after the token has an operand before it.
+func (t phpToken) endsOperand() bool { return t.kind != phpOp && t.kind != 0 || t.isOp(")", "]", "}") }
+
 // isWord ignores case, as PHP does for keywords and function names.
 func (t phpToken) isWord(words ...string) bool {
 	return t.kind == phpWord && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(t.text, w) })
 }
 
-// phpTokens returns the tokens of a PHP file, without comments and the text
-// outside of its tags.
-func phpTokens(src string) (phpCode, error) {
+// phpTokens returns the tokens of a PHP file, without comments, the text outside of its tags, and @, which
+// changes no value.
+func phpTokens(src string) (phpCode, *Error) {
 	l := phpLexer{src: src, line: 1}
 	var code phpCode
 	for {
@@ -45,7 +49,9 @@ func phpTokens(src string) (phpCode, error) {
 		if err != nil || t.kind == 0 || t.isWord("__halt_compiler") {
 			return code, err
 		}
-		code = append(code, t)
+		if !t.isOp("@") {
+			code = append(code, t)
+		}
 	}
 }
 
@@ -57,6 +63,7 @@ type phpLexer struct {
 	lineAt int  // its position
 	code   bool // between <?php and ?>
 	nested int  // open expressions inside strings
+	runs   bool // one of them has more than variables
 }
 
 // maxPHPNesting limits how deeply strings and expressions nest.
@@ -67,19 +74,21 @@ const phpName = `[A-Za-z_[:^ascii:]][\w[:^ascii:]]*`
 
 var (
 	phpOpenTag      = regexp.MustCompile(`(?i)<\?(?:=|php(?:[ \t\r\n]|$))`)
+	phpShortTag     = regexp.MustCompile(`<\?(?:[^xX=]|$)`)
 	phpBlank        = regexp.MustCompile(`^(?:[ \t\r\n]+|(?s:/\*.*?(?:\*/|$)))`)
 	phpLineComment  = regexp.MustCompile(`^((?://|#).*?)(?:[\r\n]|\?>|$)`)
 	phpHeredoc      = regexp.MustCompile(`^<<<[ \t]*(?:(` + phpName + `)|"(` + phpName + `)"|'(` + phpName + `)')[\r\n]`)
+	phpNameGoesOn   = regexp.MustCompile(`^[\w[:^ascii:]]`)
 	phpVariableName = regexp.MustCompile(`^\$` + phpName)
-	phpWordOrNumber = regexp.MustCompile(`^[\w\\[:^ascii:]]+`)
-	// Only operators of several characters whose parts would mislead are
-	// listed.
-	phpOperator = regexp.MustCompile(`^(?:===?|=>|\?\?=|\.=|\?->|->|::|\?>|(?s:.))`)
+	phpWordOrNumber = regexp.MustCompile(`^(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*|[\w\\[:^ascii:]]+)`)
+	phpOperator     = regexp.MustCompile(`^(?:===|!==|<=>|\*\*=|\.\.\.|<<=|>>=|\?\?=|\?->|[=!<>.+*/%&|^-]=|[=-]>|<>|::|&&|\|\||\?\?|\+\+|--|<<|>>|\*\*|\?>|#\[|(?s:.))`)
 )
 
 // next returns the next token; its kind is 0 at the end of the file.
-func (l *phpLexer) next() (phpToken, error) {
-	l.skip()
+func (l *phpLexer) next() (phpToken, *Error) {
+	if err := l.skip(); err != nil {
+		return phpToken{}, err
+	}
 	rest := l.src[l.pos:]
 	if rest == "" {
 		return phpToken{}, nil
@@ -111,28 +120,33 @@ func (l *phpLexer) take(kind phpKind, n int) phpToken {
 }
 
 // skip moves past text outside of the tags, blanks and comments.
-func (l *phpLexer) skip() {
+func (l *phpLexer) skip() *Error {
 	for l.pos < len(l.src) {
 		rest := l.src[l.pos:]
 		n := len(phpBlank.FindString(rest))
 		switch {
 		case !l.code:
 			n = len(rest)
-			if tag := phpOpenTag.FindStringIndex(rest); tag != nil {
+			tag := phpOpenTag.FindStringIndex(rest)
+			if tag != nil {
 				n, l.code = tag[1], true
+			}
+			if short := phpShortTag.FindStringIndex(rest); short != nil && (tag == nil || short[0] < tag[0]) {
+				return &Error{Line: 1 + strings.Count(l.src[:l.pos+short[0]], "\n"), Reason: "<? is code or text here, as php.ini says: write <?php"}
 			}
 		case n > 0:
 		case strings.HasPrefix(rest, "#["): // an attribute
-			return
+			return nil
 		default:
 			comment := phpLineComment.FindStringSubmatch(rest)
 			if comment == nil {
-				return
+				return nil
 			}
 			n = len(comment[1])
 		}
 		l.pos += n
 	}
+	return nil
 }
 
 // The bytes that have a special meaning in a double-quoted string or heredoc,
@@ -144,12 +158,13 @@ const (
 
 var singleQuotedEscapes = strings.NewReplacer(`\\`, `\`, `\'`, `'`)
 
-func (l *phpLexer) quoted() (phpToken, error) {
+func (l *phpLexer) quoted() (phpToken, *Error) {
 	t := l.take(phpComputed, 1)
 	quote, special := t.text, specialInDouble
 	if quote == `'` {
 		special = specialInSingle
 	}
+	l.runs = l.runs && l.nested > 0
 	body, plain, err := l.body(t.line, special, func(rest string) int {
 		return len(rest) - len(strings.TrimPrefix(rest, quote))
 	})
@@ -161,34 +176,40 @@ func (l *phpLexer) quoted() (phpToken, error) {
 		t.kind, t.text = phpString, singleQuotedEscapes.Replace(body)
 	case quote == `"` && plain && ok:
 		t.kind, t.text = phpString, text
+	case l.runs:
+		t.kind = phpRunning
 	}
 	return t, nil
 }
 
 // heredoc moves past a heredoc or nowdoc. It counts as computed: its
 // indentation rules are not worth implementing for a password.
-func (l *phpLexer) heredoc(start []string) (phpToken, error) {
+func (l *phpLexer) heredoc(start []string) (phpToken, *Error) {
 	t := l.take(phpComputed, len(start[0])-1) // the newline may also be the one before the closing label
 	label, special := cmp.Or(start[1:]...), specialInDouble
 	if start[3] != "" {
 		special = ""
 	}
+	l.runs = l.runs && l.nested > 0
 	_, _, err := l.body(t.line, special, func(rest string) int {
 		if rest[0] != '\n' && rest[0] != '\r' {
 			return 0
 		}
 		after, ok := strings.CutPrefix(strings.TrimLeft(rest[1:], " \t"), label)
-		if !ok || phpWordOrNumber.MatchString(after) {
+		if !ok || phpNameGoesOn.MatchString(after) {
 			return 0
 		}
 		return len(rest) - len(after)
 	})
+	if l.runs {
+		t.kind = phpRunning
+	}
 	return t, err
 }
 
 // body moves past a string, up to and including its end, whose length the
 // function end returns. It is plain if it contains no variables.
-func (l *phpLexer) body(line int, special string, end func(rest string) int) (body string, plain bool, err error) {
+func (l *phpLexer) body(line int, special string, end func(rest string) int) (body string, plain bool, err *Error) {
 	start, plain := l.pos, true
 	for l.pos < len(l.src) {
 		rest := l.src[l.pos:]
@@ -217,7 +238,7 @@ func (l *phpLexer) body(line int, special string, end func(rest string) int) (bo
 }
 
 // expression moves past the code in a string, including its closing brace.
-func (l *phpLexer) expression(line int) error {
+func (l *phpLexer) expression(line int) *Error {
 	if l.nested == maxPHPNesting {
 		return &Error{Line: line, Reason: "strings are nested too deeply here"}
 	}
@@ -234,12 +255,14 @@ func (l *phpLexer) expression(line int) error {
 			open++
 		case t.isOp("}"):
 			open--
+		default:
+			l.runs = l.runs || t.kind == phpOp && !t.isOp("[", "]")
 		}
 	}
 	return nil
 }
 
-func unclosedString(line int) error {
+func unclosedString(line int) *Error {
 	return &Error{Line: line, Reason: "a string that begins here does not end"}
 }
 

@@ -1,0 +1,6 @@
+<?php
+namespace Autoload;
+
+spl_autoload_register(function ($class) {
+    include __DIR__ . '/' . $class . '.php';
+});

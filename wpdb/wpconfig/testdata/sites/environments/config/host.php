@@ -1,0 +1,2 @@
+<?php
+define('DB_HOST', 'db' . '.' . "example");

@@ -1,0 +1,5 @@
+<?php
+const DB_NAME = 'production', DB_USER = 'reader';
+define('DB_PASSWORD', "p\x77");
+require dirname(__DIR__) . '/config/host.php';
+return ['anything'];

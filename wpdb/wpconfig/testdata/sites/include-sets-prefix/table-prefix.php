@@ -1,0 +1,2 @@
+<?php
+$table_prefix = "salon_";

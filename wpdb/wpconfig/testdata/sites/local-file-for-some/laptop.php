@@ -1,0 +1,2 @@
+<?php
+define('DB_NAME', 'laptop');
