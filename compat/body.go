@@ -384,17 +384,5 @@ func elements[M any](least, most int, called string, members Fields[M]) valueTyp
 	}}
 }
 
-// Others returns the names of unknown fields, in alphabetical order.
-func (b *Body) Others(known func(name string) bool) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(b.fields)), known)
-}
-
-// Refuse records what is wrong with fields, by name.
-func (b *Body) Refuse(messages map[string]string) {
-	for name, message := range messages {
-		b.addProblem(name, invalid(message))
-	}
-}
-
 // Err returns an adapter error that names every wrong field, or nil.
 func (b *Body) Err() error { return b.validation.Err() }

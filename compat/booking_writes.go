@@ -153,6 +153,9 @@ func reason(key string) Field[BookingPatch] {
 	return f
 }
 
+// bulkList is the field with the bookings of a bulk request.
+const bulkList = "bookings"
+
 // maxBulk is how many bookings one bulk request may create.
 const maxBulk = 50
 
@@ -171,7 +174,7 @@ func (b BulkBooking) Submitted() json.RawMessage { return b.sent.JSON() }
 func BulkBookings(d Document) ([]BulkBooking, error) {
 	fields, ok := d.fields()
 	if d.isList() {
-		fields, ok = map[string]jsontext.Value{"bookings": d.root}, true
+		fields, ok = map[string]jsontext.Value{bulkList: d.root}, true
 		d.complete(fields)
 	}
 	if !ok {
@@ -205,9 +208,9 @@ type bulkBookings struct {
 
 // BulkBookingFields are the fields of POST /bookings/bulk.
 var BulkBookingFields = Fields[bulkBookings]{
-	value("bookings", elements(1, maxBulk, "bookings", bookingFields.exampled("start_time", "12:00")), func(b *bulkBookings) *[]jsontext.Value { return &b.elements }),
+	value(bulkList, elements(1, maxBulk, "bookings", bookingFields.exampled("start_time", "12:00")), func(b *bulkBookings) *[]jsontext.Value { return &b.elements }),
 	flag("send_confirmation", func(b *bulkBookings) *bool { return &b.confirm }),
-}.requiring("bookings")
+}.requiring(bulkList)
 
 // CreatedBooking is the response to POST /bookings.
 type CreatedBooking struct {

@@ -140,13 +140,9 @@ func (a *api) add(e *echo.Echo, base string, p endpoint) {
 
 // serve handles the requests of a route.
 func (a *api) serve(p endpoint) echo.HandlerFunc {
-	known := a.parameterNames(p.route)
 	return func(c echo.Context) error {
 		query := compat.ParseQuery(c.Request().URL.RawQuery)
 		if err := query.Readable(); err != nil {
-			return err
-		}
-		if err := known.refuseIgnored(c, query); err != nil {
 			return err
 		}
 		if err := a.limiter.Charge(c, p.route.requests(query)); err != nil {
@@ -160,6 +156,11 @@ func (a *api) endpoint(r *route) endpoint {
 	includes, read, reading, allowsDryRun, known := r.includes(), readOf(r), r.readPermission(), r.allowsDryRun(), a.parameterNames(r)
 	return endpoint{r, func(c echo.Context, query *compat.Query) error {
 		principal, _ := principalOf(c)
+		if r.method == http.MethodGet {
+			if err := known.refuseUnknownParameters(c, query); err != nil {
+				return err
+			}
+		}
 		if err := requireIncludes(includes, query, principal.Key); err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func (a *api) endpoint(r *route) endpoint {
 			return err
 		}
 		request.echo, request.rawBody, request.allowsDryRun, request.known = c, body, allowsDryRun, known
-		if request.document, err = request.readDocument(); err != nil {
+		if err := request.readDocument(); err != nil {
 			return err
 		}
 		return request.deliver(c)

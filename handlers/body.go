@@ -9,27 +9,34 @@ import (
 
 // readDocument parses the body of a write, an object or a list, and adds fields from the query that it lacks. A DELETE is
 // read like any other: nothing is written for a client that only meant to try it.
-func (r *request) readDocument() (compat.Document, error) {
+func (r *request) readDocument() error {
 	document, err := compat.ParseBody(r.echo.Request().Header.Get("Content-Type"), r.rawBody)
 	if err != nil {
-		return compat.Document{}, err
+		return err
 	}
-	document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...)
-	if err == nil && (document.AsksForDryRun() || r.query.AsksForDryRun()) {
-		if err = r.principal.Require(r.reading); !r.allowsDryRun {
-			err = compat.NoDryRun()
+	if r.document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...); err != nil {
+		return err
+	}
+	if r.document.AsksForDryRun() || r.query.AsksForDryRun() {
+		if !r.allowsDryRun {
+			return compat.NoDryRun()
+		}
+		if err := r.principal.Require(r.reading); err != nil {
+			return err
 		}
 	}
-	if err == nil && r.route.operation.body == nil {
-		_, err = document.Body()
+	if r.route.operation.body == nil {
+		if _, err := r.body(); err != nil {
+			return err
+		}
 	}
-	if err != nil || !r.principal.MaskPersonal {
-		return document, err
+	if err := r.refuseUnknownFields(); err != nil {
+		return err
 	}
-	if name := document.Personal(); name != "" {
-		return compat.Document{}, domain.PersonalMasked(name)
+	if name := r.document.Personal(); name != "" && r.principal.MaskPersonal {
+		return domain.PersonalMasked(name)
 	}
-	return document, nil
+	return nil
 }
 
 // reservedParameters returns the parameters of a query that are not fields of a body.
@@ -38,11 +45,4 @@ func (a *api) reservedParameters() []string {
 }
 
 // body returns the request's body, which must be an object.
-func (r *request) body() (*compat.Body, error) {
-	body, err := r.document.Body()
-	if err == nil && r.route.operation.strictBody {
-		unknown := body.Others(func(name string) bool { return r.known.include(name, false) })
-		body.Refuse(r.known.mistakes("field", middleware.Legible(unknown)))
-	}
-	return body, err
-}
+func (r *request) body() (*compat.Body, error) { return r.document.Body() }

@@ -15,9 +15,8 @@ import (
 	"github.com/bookside/bookside/handlers/wordpress"
 )
 
-// PHP ignores parameters that nothing reads, so a mistyped filter returns everything. We do the same, but
-// name such parameters. Where mistakes are handled strictly (RFC 7240, section 4.4), which a client may
-// request and which is the default for test keys, the request is refused.
+// PHP ignores parameters and fields that nothing reads, so a mistyped filter returns everything. We do the same, but name
+// them. A client that asks for mistakes to be handled strictly (RFC 7240, section 4.4) is refused.
 
 const (
 	ignoredHeader = "X-Ignored-Parameters"
@@ -33,13 +32,13 @@ var readAnywhere = []string{wordpress.RouteParameter, middleware.MethodParameter
 type parameterNames struct {
 	anywhere map[string]bool // accepted on any route
 	query    map[string]bool
-	fields   map[string]bool // of the body, which may also be in the query; members of objects under dotted names
 	record   map[string]bool // of the GET whose response a condition is compared with
+	body     *compat.Schema  // of a write, whose fields may also be in the query
 }
 
 // parameterNames returns the route's parameters in the document, and those that any request may have.
 func (a *api) parameterNames(r *route) parameterNames {
-	known := parameterNames{map[string]bool{a.options.QueryParameter: true}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	known := parameterNames{map[string]bool{a.options.QueryParameter: true}, map[string]bool{}, map[string]bool{}, &compat.Schema{}}
 	for _, name := range readAnywhere {
 		known.anywhere[name] = true
 	}
@@ -47,14 +46,16 @@ func (a *api) parameterNames(r *route) parameterNames {
 		known.anywhere[compat.DryRun] = true // refused where it is not supported
 	}
 	addNames(known.query, r.operation.query)
-	addNames(known.fields, r.operation.body)
+	if r.operation.body != nil {
+		known.body = compat.SchemaOf(r.operation.body.Describe())
+	}
 	if read := readOf(r); read != nil {
 		addNames(known.record, read.route.operation.query)
 	}
 	return known
 }
 
-func addNames(to map[string]bool, input compat.Input) {
+func addNames(to map[string]bool, input compat.QueryInput) {
 	if input == nil {
 		return
 	}
@@ -64,40 +65,46 @@ func addNames(to map[string]bool, input compat.Input) {
 }
 
 func (p parameterNames) include(name string, conditional bool) bool {
-	object, _, _ := strings.Cut(name, ".")
-	return p.anywhere[name] || p.query[name] || p.fields[object] || conditional && p.record[name]
+	return p.anywhere[name] || p.query[name] || conditional && p.record[name]
 }
 
-// mistakes returns a message for each parameter, or field of a body, that nothing reads.
-func (p parameterNames) mistakes(what string, ignored []string) map[string]string {
-	known := slices.Concat(slices.Collect(maps.Keys(p.query)), slices.Collect(maps.Keys(p.fields)))
-	messages := map[string]string{}
-	for _, name := range ignored {
-		messages[name] = "Unknown " + what
-		if closest, likely := domain.Closest(strings.ToLower(name), known); likely {
-			messages[name] += "; did you mean " + closest + "?"
-		}
+// refuseUnknownParameters reports the parameters of a read that nothing reads.
+func (p parameterNames) refuseUnknownParameters(c echo.Context, query *compat.Query) error {
+	known, unknown := slices.Collect(maps.Keys(p.query)), map[string]string{}
+	for _, name := range query.Others(func(name string) bool { return p.include(name, false) }) {
+		unknown[name] = domain.Likely(name, known)
 	}
-	return messages
+	return refuseUnknown(c, "parameter", unknown, false, domain.InvalidParameters)
 }
 
-// refuseIgnored reports a request's parameters that nothing reads, and returns an error about them if they
+// refuseUnknownFields reports the fields of a write, of its body and of its query, that nothing reads.
+func (r *request) refuseUnknownFields() error {
+	conditional := len(r.echo.Request().Header.Values(ifMatchHeader)) > 0
+	unknown := r.document.Unknown(r.known.body, func(name string) bool { return r.known.include(name, conditional) })
+	return refuseUnknown(r.echo, "field", unknown, r.route.operation.strictBody, domain.UnknownFields)
+}
+
+// refuseUnknown names what nothing reads, each with the name that is likely meant. It returns an error about it if mistakes
 // are handled strictly.
-func (p parameterNames) refuseIgnored(c echo.Context, query *compat.Query) error {
-	header, conditional := c.Response().Header(), len(c.Request().Header.Values(ifMatchHeader)) > 0
-	ignored := middleware.Legible(query.Others(func(name string) bool { return p.include(name, conditional) }))
-	if len(ignored) > 0 {
-		header.Set(ignoredHeader, strings.Join(ignored, ", "))
+func refuseUnknown(c echo.Context, what string, unknown map[string]string, strict bool, refusal func(map[string]string) error) error {
+	header, names := c.Response().Header(), slices.Sorted(maps.Keys(unknown))
+	shown := middleware.Legible(names)
+	if len(shown) > 0 {
+		header.Set(ignoredHeader, strings.Join(shown, ", "))
 	}
-	asked := middleware.PreferredHandling(c.Request().Header.Values(preferHeader))
-	if key, _ := keyOf(c); asked == "" && key.Kind == keys.Test {
-		asked = middleware.Strict
-	}
-	if asked != "" {
+	if asked := middleware.PreferredHandling(c.Request().Header.Values(preferHeader)); asked != "" {
 		header.Set(appliedHeader, "handling="+string(asked))
+		strict = strict || asked == middleware.Strict
 	}
-	if asked != middleware.Strict || len(ignored) == 0 {
+	if !strict || len(shown) == 0 {
 		return nil
 	}
-	return domain.InvalidParameters(p.mistakes("parameter", ignored))
+	messages := map[string]string{}
+	for i, name := range shown {
+		messages[name] = "Unknown " + what
+		if likely := unknown[names[i]]; likely != "" && name != middleware.More {
+			messages[name] += "; did you mean " + likely + "?"
+		}
+	}
+	return refusal(messages)
 }

@@ -251,6 +251,13 @@ func TestIgnoredParametersAreNamed(t *testing.T) {
 		{"a table", "GET", "/v1/bookings?agentid=3", "", []string{"Accept", "text/csv"}, 200, "agentid"},
 		{"fields of a write", "PUT", "/v1/customers/1?first_name=Ann&custom_fields[cf_a]=x&custom_fields.cf_b=y&firstname=z", "", nil, 200, "firstname"},
 		{"of a write", "POST", "/v1/coupons?forced=1", `{"code":"A","discount_type":"percent","discount_value":5}`, nil, 201, "forced"},
+		{"of a body", "PUT", "/v1/customers/1", `{"firstname":"x","custom_fields":{"cf_a":"x"},"_locale":"user"}`, nil, 200, "firstname"},
+		{"of an object", "PUT", "/v1/bookings/1", `{"customer":{"emial":"x","custom_fields":{"a":1}},"customer.fone":"y","notes.x":1}`, nil, 200, "customer.custom_fields, customer.emial, customer.fone, notes.x"},
+		{"of an object in a form", "PUT", "/v1/bookings/1?customer.emial=x", "customer[fone]=y", []string{"Content-Type", "application/x-www-form-urlencoded"}, 200, "customer.emial, customer.fone"},
+		{"of a list", "POST", "/v1/bookings/bulk", `{"bookings":"[{\"servise_id\":1,\"customer\":{\"emial\":1}}, 5]","confirm":1}`, nil, 400, "bookings.customer.emial, bookings.servise_id, confirm"},
+		{"of a bare list", "POST", "/v1/bookings/bulk", `[{"servise_id":1,"extras":[{"id":4,"number":2}]}]`, nil, 400, "bookings.extras.number, bookings.servise_id"},
+		{"of a deletion", "DELETE", "/v1/bookings/999", `{"froce":true}`, nil, 404, "froce"},
+		{"of an action", "POST", "/v1/webhooks/999/test", `{"send":true}`, nil, 404, "send"},
 		{"no dry run", "DELETE", "/v1/coupons/A?dry_run=0&froce=1", "", nil, 200, "froce"},
 		{"of a read, without a condition", "PUT", "/v1/customers/1?include=stats", "{}", nil, 200, "include"},
 		{"of a read, under a condition", "PUT", "/v1/customers/1?include=stats", "{}", []string{"If-Match", "*"}, 200, ""},
@@ -278,8 +285,7 @@ func TestIgnoredParametersAreNamed(t *testing.T) {
 	}
 }
 
-// TestStrictHandling: with Prefer: handling=strict, the default of test keys, parameters that nothing reads
-// are an error.
+// TestStrictHandling: with Prefer: handling=strict, and only then, parameters and fields that nothing reads are an error.
 func TestStrictHandling(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
@@ -300,7 +306,8 @@ func TestStrictHandling(t *testing.T) {
 		{"among others", s.key, []string{"respond-async, wait=10", `Handling="strict"; foo="bar", handling=lenient`}, "handling=strict", true},
 		{"another word", s.key, []string{"handling=harsh"}, "", false},
 		{"lenient", s.key, []string{"handling=lenient"}, "handling=lenient", false},
-		{"test key", test, nil, "handling=strict", true},
+		{"test key", test, nil, "", false},
+		{"test key, asked", test, []string{"handling=strict"}, "handling=strict", true},
 		{"test key, lenient", test, []string{"handling=lenient"}, "handling=lenient", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -331,13 +338,27 @@ func TestStrictHandling(t *testing.T) {
 			}
 		})
 	}
-	before := s.get("/customers/1").want(http.StatusOK)
+	before := s.database.Snapshot(t)
 	if recorder, body := s.exchange(t, "PUT", "/v1/customers/1?lastname=Other", `{"first_name":"Written"}`, "Prefer", "handling=strict"); recorder.Code != http.StatusBadRequest || !strings.Contains(body, "did you mean last_name?") {
 		t.Errorf("a write: status %d: %s", recorder.Code, body)
 	}
-	if after := s.get("/customers/1").want(http.StatusOK); string(after.body) != string(before.body) {
-		t.Errorf("the write took effect: %s", after.body)
+	for body, wrong := range map[string]map[string]any{
+		`POST /services {"name":"Typo","price":50,"chargeamount":5}`:   {"price": "Unknown field", "chargeamount": "Unknown field; did you mean charge_amount?"},
+		`PUT /bookings/1 {"customer":{"emial":"x"},"notes":"Written"}`: {"customer.emial": "Unknown field; did you mean customer.email?"},
+		`PUT /payments/1 {"ammount":5}`:                                {"ammount": "Unknown field; did you mean amount?"},
+		`POST /bookings/bulk [{"agentid":5}]`:                          {"bookings.agentid": "Unknown field; did you mean bookings.agent_id?"},
+		`DELETE /bookings/1 {"froce":true}`:                            {"froce": "Unknown field"},
+	} {
+		method, rest, _ := strings.Cut(body, " ")
+		path, body, _ := strings.Cut(rest, " ")
+		a := s.write(method, path, body, "Prefer", "handling=strict")
+		wantCode(t, a, http.StatusBadRequest, "invalid_parameters")
+		if got := a.at("error", "details").(map[string]any); !maps.Equal(got, wrong) {
+			t.Errorf("%s %s: %s", method, path, a.body)
+		}
 	}
+	wantNoWrites(t, "refused", before, "bookside_api_keys")
+	s.write(http.MethodPut, "/bookings/1", `{"notes":"Written","custom_fields":{"cf_a":"x"}}`, "Prefer", "handling=strict").want(http.StatusOK)
 }
 
 // TestFieldsInTheQuery: as in WordPress, fields missing from a write's body are taken from its query.

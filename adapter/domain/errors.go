@@ -112,6 +112,11 @@ func InvalidParameters(fields map[string]string) error {
 	return &Error{Code: CodeInvalidParameters, Message: "Invalid query parameters", Fields: maps.Clone(fields)}
 }
 
+// UnknownFields returns the error for fields that nothing reads, each with its message.
+func UnknownFields(fields map[string]string) error {
+	return &Error{Code: CodeInvalidParameters, Message: "Unknown fields", Fields: maps.Clone(fields)}
+}
+
 // InvalidRequest returns the error for fields that are malformed or refer to something
 // that does not exist, each with its message.
 func InvalidRequest(fields map[string]string) error {

@@ -1,6 +1,9 @@
 package domain
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Closest returns the candidate with the smallest edit distance to a text, or "" without candidates. likely
 // reports whether the text may be a misspelling of it.
@@ -14,9 +17,18 @@ func Closest(text string, candidates []string) (closest string, likely bool) {
 	return closest, least >= 0 && least <= max(1, len(closest)/3)
 }
 
+// Likely returns the candidate that a text in any letter case may be a misspelling of, or "".
+func Likely(text string, candidates []string) string {
+	if closest, likely := Closest(strings.ToLower(text), candidates); likely {
+		return closest
+	}
+	return ""
+}
+
 // editDistance returns the number of bytes to insert, delete or replace between
-// a and b (Levenshtein distance).
+// a and b (Levenshtein distance), where two swapped ones count as one.
 func editDistance(a, b string) int {
+	var before []int
 	previous := make([]int, len(b)+1)
 	for j := range previous {
 		previous[j] = j
@@ -30,8 +42,11 @@ func editDistance(a, b string) int {
 				replace++
 			}
 			row[j+1] = min(replace, previous[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
-		previous = row
+		before, previous = previous, row
 	}
 	return previous[len(b)]
 }

@@ -20,6 +20,9 @@ func TestClosest(t *testing.T) {
 		{"page", []string{"page", "status"}, "page", true},
 		{"xyzpage", []string{"page"}, "page", false},
 		{"b", []string{"c", "a"}, "a", true},
+		{"emial", []string{"email", "name"}, "email", true},
+		{"apge", []string{"page"}, "page", true},
+		{"gape", []string{"page"}, "page", false},
 		{"", []string{"page"}, "page", false},
 		{"page", nil, "", false},
 	} {

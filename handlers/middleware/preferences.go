@@ -36,8 +36,11 @@ func PreferredHandling(preferences []string) Handling {
 	return ""
 }
 
+// More stands for the names that Legible leaves out.
+const More = "..."
+
 const (
-	maxIgnored   = 16 // names listed; three dots stand for more
+	maxIgnored   = 16 // names listed
 	ignoredBytes = 64 // bytes of a name shown, then three dots
 )
 
@@ -46,7 +49,7 @@ func Legible(names []string) []string {
 	var shown []string
 	for i, name := range names {
 		if i == maxIgnored {
-			return append(shown, "...")
+			return append(shown, More)
 		}
 		escaped := url.QueryEscape(name)
 		if len(escaped) > ignoredBytes {
