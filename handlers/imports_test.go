@@ -23,7 +23,7 @@ var allowedImports = map[string][]string{
 	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
 	"cmd/bookside/compare":  {},
 	"cmd/bookside/setup":    {"adapter/keys", "cmd/internal/exit", "docker", "wpdb", "wpdb/wpconfig"},
-	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/saved", "fixtures/anonymise", "fixtures/sitefile"},
+	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/saved", "fixtures/anonymise", "fixtures/sitefile", "handlers/middleware", "handlers/ratelimit"},
 
 	"cmd/bookside/companion/plugins/bookside/languages": {},
 

@@ -15,18 +15,21 @@ import (
 
 // check returns the command that asks a running demo, for the health check of a container.
 func check(console string) *cobra.Command {
-	return remote(console, "check", "ask a running demo whether it is ready", http.MethodGet, "/readyz", "ready")
+	return remote(console, "check", "ask a running demo whether it is ready", http.MethodGet, "/readyz", "ready", new(string))
 }
 
 // reset returns the command that resets a running demo, for those who have no curl.
 func reset(console string) *cobra.Command {
-	return remote(console, "reset", "bring a running demo back to what it loaded", http.MethodPost, "/reset", "reset")
+	var key string
+	command := remote(console, "reset", "bring a running demo back to what it loaded", http.MethodPost, "/reset", "reset", &key)
+	command.Flags().StringVar(&key, "key", "", "the demo's key, which it asks for from another machine or container")
+	return command
 }
 
 // remote returns a command that sends a request to a running demo, whose console is at the address unless a flag
-// says otherwise, and prints a word if that succeeds.
-func remote(address, name, short, method, path, done string) *cobra.Command {
-	command := newCommand(name+" [--console ADDRESS]", short, "", cobra.NoArgs)
+// says otherwise, with the key, and prints a word if that succeeds.
+func remote(address, name, short, method, path, done string, key *string) *cobra.Command {
+	command := newCommand(name+" [flags]", short, "", cobra.NoArgs)
 	command.Flags().StringVar(&address, "console", address, "address of its console")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		host, port, err := net.SplitHostPort(address)
@@ -36,7 +39,7 @@ func remote(address, name, short, method, path, done string) *cobra.Command {
 		if net.ParseIP(host).IsUnspecified() {
 			host = "localhost"
 		}
-		if err := request(command.Context(), method, "http://"+net.JoinHostPort(host, port)+path); err != nil {
+		if err := request(command.Context(), method, "http://"+net.JoinHostPort(host, port)+path, *key); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintln(command.OutOrStdout(), done)
@@ -46,13 +49,14 @@ func remote(address, name, short, method, path, done string) *cobra.Command {
 }
 
 // request sends a request without a body, which must succeed.
-func request(ctx context.Context, method, url string) (err error) {
+func request(ctx context.Context, method, url, key string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	sent, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
 	if err != nil {
 		return err
 	}
+	sent.Header.Set("X-API-Key", key)
 	response, err := http.DefaultClient.Do(sent)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	status, asked := http.StatusOK, ""
 	console := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = r.Method + " " + r.URL.Path
+		asked = r.Method + " " + r.URL.Path + r.Header.Get("X-API-Key")
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte("why"))
 	}))
@@ -29,7 +29,7 @@ func TestCheck(t *testing.T) {
 	if printed, err := output(t, "check", "--console", "0.0.0.0:"+port); err != nil || printed != "ready\n" || asked != "GET /readyz" {
 		t.Errorf("%v, %q, asked for %s", err, printed, asked)
 	}
-	if printed, err := output(t, "reset", "--console", "127.0.0.1:"+port); err != nil || printed != "reset\n" || asked != "POST /reset" {
+	if printed, err := output(t, "reset", "--console", "127.0.0.1:"+port, "--key", "?k"); err != nil || printed != "reset\n" || asked != "POST /reset?k" {
 		t.Errorf("%v, %q, asked for %s", err, printed, asked)
 	}
 	status = http.StatusServiceUnavailable

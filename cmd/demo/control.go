@@ -2,21 +2,29 @@ package main
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/handlers/middleware"
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // control is what tests can do with the site, beside its API.
 type control struct {
 	clock   *siteClock
+	key     string // the demo's, which others than this machine send
+	guesses *middleware.Throttle
 	login   func(context.Context) (token string, err error)
 	restore func(context.Context) error // brings back the site as it was loaded
 	// reopen serves the site afresh after the work, so that nothing remembers what was before.
@@ -28,25 +36,35 @@ type control struct {
 func (c control) routes() map[string]http.Handler {
 	protection := http.NewCrossOriginProtection()
 	return map[string]http.Handler{
-		"/reset":       protection.Handler(respond(c.reset, http.MethodPost)),
-		"/clock":       protection.Handler(respond(c.serveClock, http.MethodGet, http.MethodPost)),
-		"/login-token": protection.Handler(respond(c.issueToken, http.MethodPost)),
+		"/reset":       protection.Handler(c.respond(c.reset, http.MethodPost)),
+		"/clock":       protection.Handler(c.respond(c.serveClock, http.MethodGet, http.MethodPost)),
+		"/login-token": protection.Handler(c.respond(c.issueToken, http.MethodPost)),
 	}
 }
 
 // respond sends what answer returns, or its error, as JSON.
-func respond(answer func(*http.Request) (any, error), methods ...string) http.Handler {
+func (c control) respond(answer func(*http.Request) (any, error), methods ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if !slices.Contains(methods, r.Method) {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
 			send(w, http.StatusMethodNotAllowed, failure{"use " + strings.Join(methods, " or ")})
 			return
 		}
-		body, err := answer(r)
+		var body any
+		err := c.admit(r)
+		if err == nil {
+			body, err = answer(r)
+		}
 		var wrong mistake
+		var guessed *ratelimit.Error
 		switch {
+		case errors.As(err, &guessed):
+			send(w, http.StatusTooManyRequests, failure{err.Error()})
+		case domain.CodeOf(err) == domain.CodeUnauthorized:
+			send(w, http.StatusUnauthorized, failure{"from elsewhere, send the key that the demo printed, as X-API-Key"})
 		case errors.As(err, &wrong):
 			send(w, http.StatusBadRequest, failure{err.Error()})
 		case err != nil:
@@ -55,6 +73,44 @@ func respond(answer func(*http.Request) (any, error), methods ...string) http.Ha
 			send(w, http.StatusOK, body)
 		}
 	})
+}
+
+// admit lets programs on this machine pass, and whoever has the demo's key.
+func (c control) admit(r *http.Request) error {
+	if fromThisMachine(r) {
+		return nil
+	}
+	address, _, _ := net.SplitHostPort(r.RemoteAddr)
+	sent := r.Header.Get("X-API-Key")
+	return c.guesses.Do(r.Context(), address, sent, func() error {
+		if subtle.ConstantTimeCompare([]byte(sent), []byte(c.key)) != 1 {
+			return domain.Unauthorized()
+		}
+		return nil
+	})
+}
+
+// forwarding are the headers with which a proxy, whose own address may be this machine's, forwards a request.
+var forwarding = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
+
+// fromThisMachine reports whether a request comes from a program on this machine, for no other: a page can give its own
+// name this machine's address (DNS rebinding), which only the Host reveals.
+func fromThisMachine(r *http.Request) bool {
+	for _, name := range forwarding {
+		if len(r.Header.Values(name)) > 0 {
+			return false
+		}
+	}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !peer.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	name := r.Host
+	if host, _, err := net.SplitHostPort(name); err == nil {
+		name = host
+	}
+	host, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return strings.EqualFold(name, "localhost") || err == nil && host.Unmap().IsLoopback()
 }
 
 // failure is the body of an error.

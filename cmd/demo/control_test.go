@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // controlled is a site for the tests of the admin port; Anna works on Mondays alone.
@@ -338,7 +340,7 @@ func TestControlIsNotForPages(t *testing.T) {
 			"an older browser": {"Origin": {"https://evil.example"}},
 		} {
 			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:8081"+path, strings.NewReader(`{"advance":"1h"}`))
-			request.Header = header
+			request.RemoteAddr, request.Header = "127.0.0.1:40000", header
 			recorder := httptest.NewRecorder()
 			handler.ServeHTTP(recorder, request)
 			if recorder.Code != http.StatusForbidden {
@@ -350,5 +352,59 @@ func TestControlIsNotForPages(t *testing.T) {
 	c.routes()["/reset"].ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/reset", nil))
 	if recorder.Code != http.StatusMethodNotAllowed || recorder.Header().Get("Allow") != http.MethodPost {
 		t.Errorf("a link: status %d", recorder.Code)
+	}
+}
+
+// TestControlIsForThisMachine: a request that may come from elsewhere needs the demo's key.
+func TestControlIsForThisMachine(t *testing.T) {
+	t.Parallel()
+	clock := newClock(clock, time.Time{}, false)
+	c := control{
+		key: "lp_test_known", guesses: middleware.NewThrottle(clock.now, 3), clock: clock,
+		login:  func(context.Context) (string, error) { return "token", nil },
+		reopen: func(context.Context, func(context.Context) error) error { return nil },
+	}
+	send := func(path, peer, host string, header http.Header) int {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(`{"advance":"1h"}`))
+		request.RemoteAddr, request.Host, request.Header = peer, host, header
+		recorder := httptest.NewRecorder()
+		c.routes()[path].ServeHTTP(recorder, request)
+		return recorder.Code
+	}
+	const local = "127.0.0.1:40000"
+	for path := range c.routes() {
+		for _, host := range []string{"localhost:8081", "127.0.0.1:8081", "[::1]:8081", "localhost"} {
+			if status := send(path, local, host, http.Header{}); status != http.StatusOK {
+				t.Errorf("%s at %s: status %d", path, host, status)
+			}
+		}
+	}
+	for name, from := range map[string]struct {
+		peer, host string
+		header     http.Header
+	}{
+		"another machine":     {"192.0.2.7:40000", "192.0.2.1:8081", http.Header{}},
+		"which says loopback": {"192.0.2.8:40000", "localhost:8081", http.Header{}},
+		"the bridge":          {"172.17.0.1:40000", "127.0.0.1:8081", http.Header{}},
+		"a rebound name":      {local, "evil.example:8081", http.Header{}},
+		"an outer address":    {local, "192.0.2.1:8081", http.Header{}},
+		"a proxy":             {"[::1]:40000", "localhost:8081", http.Header{"X-Forwarded-For": {"127.0.0.1"}}},
+		"another proxy":       {"127.0.0.2:40000", "localhost:8081", http.Header{"Forwarded": {"for=192.0.2.9"}}},
+	} {
+		for path := range c.routes() {
+			if status := send(path, from.peer, from.host, from.header); status != http.StatusUnauthorized {
+				t.Errorf("%s at %s: status %d", name, path, status)
+			}
+			known := http.Header{"X-Api-Key": {"lp_test_known"}}
+			maps.Copy(known, from.header)
+			if status := send(path, from.peer, from.host, known); status != http.StatusOK {
+				t.Errorf("%s at %s, with the key: status %d", name, path, status)
+			}
+		}
+	}
+	for guess, want := range []int{http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized, http.StatusTooManyRequests} {
+		if status := send("/login-token", "192.0.2.10:40000", "192.0.2.1:8081", http.Header{"X-Api-Key": {fmt.Sprint("lp_test_", guess)}}); status != want {
+			t.Errorf("guess %d: status %d", guess, status)
+		}
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/bookside/bookside/fixtures/embedded"
 	"github.com/bookside/bookside/fixtures/saved"
 	"github.com/bookside/bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // embeddedDatabase stands for the database inside the process.
@@ -135,7 +136,10 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 	if err != nil {
 		return err
 	}
-	s.Config, s.Routes = c, control{clock: loaded.clock, login: login, restore: restore, reopen: s.Reopen}.routes()
+	s.Config, s.Routes = c, control{
+		clock: loaded.clock, key: key, guesses: middleware.NewThrottle(now, server.FailedKeysPerMinute),
+		login: login, restore: restore, reopen: s.Reopen,
+	}.routes()
 	greet(stdout, reachable(s.Listener), reachable(s.AdminListener), key, token)
 	if o.database == embeddedDatabase {
 		_, _ = fmt.Fprintf(stdout, "database       %s\n", c.DB.DSN)
@@ -214,7 +218,7 @@ curl -H 'X-API-Key: %[3]s' 'http://%[1]s/v1/bookings?per_page=2'
 
 documentation  http://%[1]s/docs
 console        http://%[2]s  (login token, valid for ten minutes: %[4]s)
-another token  curl -X POST http://%[2]s/login-token
-reset          curl -X POST http://%[2]s/reset
+another token  curl -X POST -H 'X-API-Key: %[3]s' http://%[2]s/login-token
+reset          curl -X POST -H 'X-API-Key: %[3]s' http://%[2]s/reset
 `, address, console, key, token)
 }

@@ -8,12 +8,14 @@ import (
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
+// FailedKeysPerMinute is how many requests with an invalid key an address may send.
+const FailedKeysPerMinute = 100
+
 // Requests beyond these numbers are refused.
 const (
-	maxConcurrent       = 256  // processed at the same time
-	maxWaiting          = 1000 // that wait for changes at the same time
-	maxExports          = 4    // lists sent as CSV or iCalendar at the same time
-	failedKeysPerMinute = 100  // with an invalid key, of an address
+	maxConcurrent = 256  // processed at the same time
+	maxWaiting    = 1000 // that wait for changes at the same time
+	maxExports    = 4    // lists sent as CSV or iCalendar at the same time
 )
 
 func handlerOptions(c settings.Config) (handlers.Options, error) {
@@ -26,7 +28,7 @@ func handlerOptions(c settings.Config) (handlers.Options, error) {
 		MaxWaiting:          maxWaiting,
 		MaxExports:          maxExports,
 		AllowedOrigins:      c.Server.CORSOrigins,
-		FailedKeysPerMinute: failedKeysPerMinute,
+		FailedKeysPerMinute: FailedKeysPerMinute,
 		LogClients:          c.Log.Clients,
 		Version:             Build().Version,
 		RateLimit: ratelimit.Options{
