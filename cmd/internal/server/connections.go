@@ -2,11 +2,13 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	linked "container/list"
 	"context"
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"sync"
 	"time"
@@ -24,6 +26,10 @@ const (
 // requests in progress leave no memory or the program is ending.
 const headerGrace = time.Second
 
+// clientGrace is how long a request may wait for its client, to send the body or to read the response, before a new
+// connection can replace it.
+const clientGrace = 250 * time.Millisecond
+
 // headerCost returns the memory that a part of a header uses while the request is
 // read.
 func headerCost(p []byte) int64 {
@@ -33,8 +39,9 @@ func headerCost(p []byte) int64 {
 // connections limits the memory of a server's connections, which net/http does not. Connections with an
 // incomplete header may use half of it; beyond that, the one that has been sending its header longest is
 // closed, which is never one that sends it in one piece. Idle connections are closed only if all memory is
-// used, the longest idle first. Connections with a request are never closed; while they use all the memory,
-// new ones wait.
+// used, the longest idle first. Requests that wait for their clients, which send bodies or read responses slowly, may
+// use half of the memory, too; beyond that, or if nothing else is left, one of the address with most of them is closed.
+// Other connections with a request are never closed; while they use all the memory, new ones wait.
 type connections struct {
 	size    int64
 	dropped func() // called for each connection that is closed to free memory
@@ -46,6 +53,7 @@ type connections struct {
 	leaving    int64 // part of used: dropped connections that are about to end
 	unfinished queue // connections with an incomplete header
 	idle       queue // waiting for the first byte of the next request
+	waiting    queue // with a request that waits for its client
 	working    int   // number of connections with a request
 }
 
@@ -76,11 +84,12 @@ type connection struct {
 	all    *connections
 	used   int64
 	header int64  // cost of the bytes received of a header
-	queue  *queue // nil while it has a request, and after it was dropped
+	queue  *queue // nil while its request is worked on, and after it was dropped
 	place  *linked.Element
-	since  time.Time // when it joined the queue
-	gone   bool      // dropped
-	busy   bool      // has a request
+	since  time.Time     // when it joined the queue
+	waited time.Duration // that its request has waited for the client before
+	gone   bool          // dropped
+	busy   bool          // has a request
 	// unread is the cost of the last read, which net/http may not yet have processed at the end of a
 	// request.
 	unread int64
@@ -103,6 +112,7 @@ func (c *connection) leave() {
 
 func (c *connection) begin() {
 	c.busy = true
+	c.waited = 0
 	c.all.working++
 }
 
@@ -129,14 +139,25 @@ func (c *connection) use(used int64) {
 	}
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. While a request is worked on, net/http reads single bytes, to see whether the client has left.
 func (c *connection) Read(p []byte) (int, error) {
+	if len(p) > 1 {
+		c.all.await(c)
+		defer c.all.proceed(c)
+	}
 	n, err := c.Conn.Read(p)
 	if n > 0 && !c.all.grow(c, headerCost(p[:n]), len(p) > 1) {
 		// To net/http this looks like a lost connection.
 		return 0, &net.OpError{Op: "read", Net: "tcp", Addr: c.RemoteAddr(), Err: net.ErrClosed}
 	}
 	return n, err
+}
+
+// Write implements net.Conn.
+func (c *connection) Write(p []byte) (int, error) {
+	c.all.await(c)
+	defer c.all.proceed(c)
+	return c.Conn.Write(p) //nolint:wrapcheck // net/http inspects it
 }
 
 // CloseWrite lets net/http end a response before it closes a connection on which the client may still be
@@ -159,7 +180,7 @@ func (c *connections) admit(conn *connection) error {
 			conn.join(&c.unfinished)
 			return nil
 		}
-		graceOver := time.AfterFunc(headerGrace, c.changed.Broadcast)
+		graceOver := time.AfterFunc(clientGrace, c.changed.Broadcast)
 		c.changed.Wait()
 		graceOver.Stop()
 	}
@@ -175,7 +196,7 @@ func (c *connections) grow(conn *connection, cost int64, fill bool) bool {
 	if fill {
 		conn.unread = cost
 	}
-	if conn.queue == nil {
+	if conn.queue == nil || conn.queue == &c.waiting {
 		return !conn.gone
 	}
 	if conn.header == 0 || conn.queue == &c.idle {
@@ -186,20 +207,43 @@ func (c *connections) grow(conn *connection, cost int64, fill bool) bool {
 	return !conn.gone
 }
 
+// await notes that a connection waits for its client, if it has a request.
+func (c *connections) await(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if conn.busy && !conn.gone {
+		conn.join(&c.waiting)
+	}
+}
+
+// proceed ends what await began.
+func (c *connections) proceed(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if conn.queue == &c.waiting {
+		conn.waited += time.Since(conn.since)
+		conn.leave()
+	}
+}
+
 // makeRoom drops connections until needed bytes are free, or until no connection is left that may be
 // dropped.
 func (c *connections) makeRoom(needed int64) {
 	for {
 		var victim *connection
+		if c.waiting.used+needed > c.size/2 {
+			victim = c.laggard()
+		}
 		switch {
+		case victim != nil:
 		case c.unfinished.used+needed > c.size/2:
 			victim = c.slowest()
 		case c.used-c.leaving+needed > c.size && c.idle.Len() > 0:
 			victim = c.idle.oldest()
 		case c.used-c.leaving+needed > c.size:
 			victim = c.slowest()
-			if victim != nil && needed > 0 && time.Since(victim.since) < headerGrace {
-				return // its header may have arrived already
+			if victim == nil || needed > 0 && time.Since(victim.since) < headerGrace { // its header may have arrived already
+				victim = c.laggard()
 			}
 		}
 		if victim == nil {
@@ -222,7 +266,40 @@ func (c *connections) slowest() *connection {
 	return c.unfinished.oldest()
 }
 
-// drop closes a connection that has no request.
+// laggard returns the connection whose request has waited longest for its client, of the address with most such
+// connections; nil if none has waited for long.
+func (c *connections) laggard() *connection {
+	waiting := map[netip.Addr]int{}
+	for place := c.waiting.Front(); place != nil; place = place.Next() {
+		waiting[place.Value.(*connection).client()]++
+	}
+	var found *connection
+	for place := c.waiting.Front(); place != nil; place = place.Next() {
+		conn := place.Value.(*connection)
+		if conn.waitedUntilNow() < clientGrace {
+			continue
+		}
+		if found == nil {
+			found = conn
+			continue
+		}
+		crowd := cmp.Compare(waiting[conn.client()], waiting[found.client()])
+		if crowd > 0 || crowd == 0 && conn.waitedUntilNow() > found.waitedUntilNow() {
+			found = conn
+		}
+	}
+	return found
+}
+
+func (c *connection) waitedUntilNow() time.Duration { return c.waited + time.Since(c.since) }
+
+// client returns the address of the client, or of its proxy.
+func (c *connection) client() netip.Addr {
+	address, _ := c.RemoteAddr().(*net.TCPAddr)
+	return address.AddrPort().Addr()
+}
+
+// drop closes a connection whose request, if it has one, waits for the client.
 func (c *connections) drop(victim *connection) {
 	victim.leave()
 	victim.gone = true

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -238,4 +239,82 @@ func TestConnectionsWaitForRequests(t *testing.T) {
 	if most > room {
 		t.Errorf("%d at a time", most)
 	}
+}
+
+// TestSlowClientsAreBounded: clients that never finish a body, or never read a response, do not keep out others, even
+// those of their address.
+func TestSlowClientsAreBounded(t *testing.T) {
+	t.Parallel()
+	const room, slow = 40, 100
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if r.URL.Path == "/large" {
+			_, _ = w.Write(make([]byte, 8<<20)) // more than the buffers of both sides
+		}
+	})
+	for name, sent := range map[string]string{
+		"body":            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf",
+		"unexpected body": "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n",
+		"response":        "GET /large HTTP/1.1\r\nHost: a\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address, all := bareServer(t, room*connectionCost, handler)
+			for range slow {
+				if _, err := io.WriteString(dial(t, address), sent); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 5 {
+				conn := dial(t, address)
+				if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+					t.Fatal(err)
+				}
+				request(t, conn)
+			}
+			all.mu.Lock()
+			defer all.mu.Unlock()
+			if all.used > all.size {
+				t.Errorf("%d bytes of %d are used", all.used, all.size)
+			}
+		})
+	}
+}
+
+// TestLaggard: of those that wait for their clients, the crowd of one address goes first, and nobody who has just begun.
+func TestLaggard(t *testing.T) {
+	t.Parallel()
+	all := newConnections(1<<20, func() {})
+	wait := func(address string, waited time.Duration) *connection {
+		conn := &connection{Conn: from{address: address}, all: all, waited: waited}
+		conn.begin()
+		conn.waited = waited
+		all.await(conn)
+		return conn
+	}
+	wait("192.0.2.1", 0)
+	if found := all.laggard(); found != nil {
+		t.Errorf("%v was chosen at once", found.client())
+	}
+	wait("192.0.2.2", time.Hour)
+	wait("192.0.2.3", time.Second)
+	longest := wait("192.0.2.3", time.Minute)
+	wait("192.0.2.3", 2*time.Second)
+	if found := all.laggard(); found != longest {
+		t.Errorf("%v was chosen, which waited for %v", found.client(), found.waited)
+	}
+	all.proceed(longest)
+	if longest.waited < time.Minute || all.waiting.Len() != 4 {
+		t.Errorf("it waited for %v, and %d wait", longest.waited, all.waiting.Len())
+	}
+}
+
+// from is a connection from an address.
+type from struct {
+	net.Conn
+	address string
+}
+
+func (f from) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(f.address), 1))
 }
