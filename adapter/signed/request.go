@@ -71,6 +71,9 @@ func (r Request) Header(secret string) string {
 // headerForm matches the header's value.
 var headerForm = regexp.MustCompile(`^([0-9]{1,12})\.([0-9a-f]{32})\.([0-9a-f]{64})$`)
 
+// Formed reports whether the value of a header has the form of a signature, which the body may bear out.
+func Formed(header string) bool { return headerForm.MatchString(header) }
+
 // AnswerHeader returns the header of the response to a request. It proves to the sender that the receiver
 // and nobody else answered.
 func (r Request) AnswerHeader(secret string, status int, body []byte) string {

@@ -115,12 +115,7 @@ func (c *Console) inWordPress(serve func(*Site, *http.Request) (status int, answ
 			refuse(w, &signature.Error{Status: http.StatusServiceUnavailable, Message: "The server of the API is not connected to the database yet. Try again in a moment.", RetryAfter: retryAfter})
 			return
 		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			refuse(w, &signature.Error{Status: http.StatusRequestEntityTooLarge, Message: "The request is too long, or broke off."})
-			return
-		}
-		sign, err := c.signatures.Check(r, body, site.Platform, site.Tokens)
+		body, sign, err := c.readSigned(r, site)
 		if refused, ok := errors.AsType[*signature.Error](err); ok {
 			refuse(w, refused)
 			return
@@ -145,6 +140,19 @@ func (c *Console) inWordPress(serve func(*Site, *http.Request) (status int, answ
 		w.WriteHeader(status)
 		_, _ = w.Write(answer) // fails only if the client is gone
 	}
+}
+
+// readSigned returns the body of a signed request, and how to sign the answer.
+func (c *Console) readSigned(r *http.Request, site *Site) (body []byte, sign signature.Signer, err error) {
+	if err := c.signatures.CheckForm(r); err != nil {
+		return nil, nil, err
+	}
+	body, err = io.ReadAll(r.Body)
+	if err != nil {
+		return nil, nil, &signature.Error{Status: http.StatusRequestEntityTooLarge, Message: "The request is too long, or broke off."}
+	}
+	sign, err = c.signatures.Check(r, body, site.Platform, site.Tokens)
+	return body, sign, err
 }
 
 // framedPage answers with a page, or where it leads.

@@ -1,12 +1,14 @@
 package console_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -252,6 +254,38 @@ func TestWrongSignaturesAreLimited(t *testing.T) {
 	c.look(http.StatusOK, "/keys", nil)
 	c.ask("/wordpress/page", map[string]any{"form": strings.Repeat("x", 70_000)}).contains(http.StatusRequestEntityTooLarge, "too long")
 	k.visitor().post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
+}
+
+// TestUnsignedBodiesAreNotAwaited: the server waits for a body only if a signature came with the header, and for what is
+// not needed no more than a moment.
+func TestUnsignedBodiesAreNotAwaited(t *testing.T) {
+	t.Parallel()
+	k := serve(t, fixtures.New(t, fixtures.Small(now)))
+	address := strings.TrimPrefix(k.admin.URL, "http://")
+	for line, status := range map[string]int{
+		"POST /wordpress/page": http.StatusForbidden, "POST /console/keys/new": http.StatusForbidden, "GET /livez": http.StatusOK, "POST /nothing": http.StatusNotFound,
+	} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(conn, line+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\nhalf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+		} else if _ = answer.Body.Close(); answer.StatusCode != status {
+			t.Errorf("%s: status %d", line, answer.StatusCode)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestWordPressWithoutTables: a server that cannot check a signature or store a nonce serves nothing.

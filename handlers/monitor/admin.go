@@ -72,7 +72,7 @@ const (
 func NewAdmin(log *slog.Logger, hosts []string) *Admin {
 	a := &Admin{router: echo.New()}
 	a.router.HTTPErrorHandler = failProbe
-	a.router.Pre(adminHosts(hosts).guard(log))
+	a.router.Pre(middleware.DiscardBody, adminHosts(hosts).guard(log))
 	methods := []string{http.MethodGet, http.MethodHead}
 	a.router.Match(methods, "/livez", live)
 	a.router.Match(methods, "/readyz", a.ready)

@@ -51,6 +51,14 @@ func refuse(status int, message string) *Error { return &Error{Status: status, M
 // Signer returns the header signed.Header of the answer to a request.
 type Signer func(status int, answer []byte) string
 
+// CheckForm returns an [Error] for a request that is not signed at all, whose body nobody needs to wait for.
+func (c *Checker) CheckForm(r *http.Request) error {
+	if signed.Formed(r.Header.Get(signed.Header)) {
+		return nil
+	}
+	return c.refuseForger(r.Context(), ratelimit.AddressBucket(r.RemoteAddr))
+}
+
 // Check returns how to sign the answer to a request with this body, or an [Error] unless it is signed with
 // the secret of the site and the first with its nonce.
 func (c *Checker) Check(r *http.Request, body []byte, site *session.Platform, nonces *keys.AdminTokens) (Signer, error) {
