@@ -55,8 +55,8 @@ type api struct {
 	throttle  *middleware.Throttle
 	limiter   *ratelimit.Limiter
 	inFlight  middleware.InFlight
-	longPolls middleware.LongPolls
-	exports   middleware.LongPolls
+	longPolls *middleware.LongPolls
+	exports   *middleware.LongPolls
 	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
 	endpoints map[string]endpoint

@@ -792,7 +792,7 @@ func (f *feed) waitersFull(cursor, key string) {
 func TestManyWaiters(t *testing.T) {
 	t.Parallel()
 	const many = 50
-	f := newFeed(t, func(o *handlers.Options) { o.MaxWaiting, o.MaxConcurrent = many, 2 })
+	f := newFeed(t, func(o *handlers.Options) { o.MaxWaiting, o.MaxConcurrent = 2*many, 2 })
 	key, _ := f.key("read_changes", "read")
 	cursor := f.read("/changes", key).Cursor
 	var changed atomic.Bool
@@ -816,6 +816,40 @@ func TestManyWaiters(t *testing.T) {
 		if answer := <-answers; !strings.HasPrefix(answer, "200 ") || !strings.Contains(answer, `"resource_id":1,`) {
 			t.Errorf("%s", answer)
 		}
+	}
+}
+
+// TestWaitingIsShared: a key has at most half of the places for requests that wait.
+func TestWaitingIsShared(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t, func(o *handlers.Options) { o.MaxWaiting = 6 })
+	greedy, _ := f.key("read_changes", "read")
+	other, _ := f.key("read_changes", "read")
+	cursor := f.read("/changes", greedy).Cursor
+	ended := make(chan struct{}, 3)
+	for range cap(ended) {
+		go func() {
+			for { // the request that checks whether all wait can come first
+				if status, _ := f.status("/changes?wait=60&cursor="+cursor, greedy); status != http.StatusServiceUnavailable {
+					ended <- struct{}{}
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+	}
+	f.waitersFull(cursor, greedy)
+	for range 3 {
+		if status, body := f.status("/changes?wait=1&cursor="+cursor, other); status != http.StatusOK {
+			t.Errorf("another key: %d %s", status, body)
+		}
+	}
+	f.exec("UPDATE wp_latepoint_customers SET notes = 'one' WHERE id = 1")
+	for range cap(ended) {
+		<-ended
+	}
+	if status, body := f.status("/changes?wait=1&cursor="+f.read("/changes", greedy).Cursor, greedy); status != http.StatusOK {
+		t.Errorf("afterwards: %d %s", status, body)
 	}
 }
 

@@ -43,7 +43,7 @@ const (
 )
 
 var (
-	// errTooManyExports is the error of an export that exceeds Options.MaxExports.
+	// errTooManyExports is the error of an export that exceeds Options.MaxExports, or the half of it that a key may have.
 	errTooManyExports = domain.Unavailable("Too many exports at the same time", middleware.ErrOverloaded)
 	// errKeyChanged is the error of an export whose key may no longer see the same as at the beginning.
 	errKeyChanged = errors.New("what the key may see was changed during the export")
@@ -65,10 +65,11 @@ type export struct {
 
 // export sends a list in a format.
 func (a *api) export(c echo.Context, r *request, f *exportFormat) error {
-	if !a.exports.Begin() {
+	key := r.principal.ID
+	if !a.exports.Begin(key) {
 		return errTooManyExports
 	}
-	defer a.exports.End()
+	defer a.exports.End(key)
 	a.metrics.Exports.Inc()
 	defer a.metrics.Exports.Dec()
 	ctx, cancel := middleware.Detach(c)

@@ -554,6 +554,17 @@ func TestTooManyExports(t *testing.T) {
 	}
 }
 
+// TestExportsAreShared: a key has at most half of the places for exports.
+func TestExportsAreShared(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.MaxExports = 4 })
+	for range 2 {
+		s.connect(t, longTable)
+	}
+	s.export("/customers", "text/csv").want(http.StatusServiceUnavailable)
+	s.do(http.MethodGet, "/v1/customers", http.Header{"X-Api-Key": {s.newKey("read")}, "Accept": {"text/csv"}}).want(http.StatusOK)
+}
+
 // TestLargeRecordsMakeSmallChunks: records of which a chunk would be too large are read in smaller
 // chunks.
 func TestLargeRecordsMakeSmallChunks(t *testing.T) {

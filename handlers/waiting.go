@@ -28,7 +28,7 @@ const (
 	lastEventID = "Last-Event-ID"
 )
 
-// errTooManyWaiting is the error of a request that exceeds Options.MaxWaiting.
+// errTooManyWaiting is the error of a request that exceeds Options.MaxWaiting, or the half of it that a key may have.
 var errTooManyWaiting = domain.Unavailable("Too many requests wait for changes", middleware.ErrOverloaded)
 
 // waitForChanges waits until there is something to deliver, if the client requests that, or sends a stream
@@ -50,10 +50,11 @@ func waitForChanges(c echo.Context, r *request, deliver func() error) error {
 	if err := w.begin(filter, streams); err != nil {
 		return err
 	}
-	if !r.api.longPolls.Begin() {
+	key := r.principal.ID // whatever becomes of the key, its place is given back
+	if !r.api.longPolls.Begin(key) {
 		return errTooManyWaiting
 	}
-	defer r.api.longPolls.End()
+	defer r.api.longPolls.End(key)
 	ctx, cancel := middleware.Detach(c)
 	defer cancel()
 	w.ctx = ctx
