@@ -17,13 +17,14 @@ import (
 // program at the top down to the mechanics of the database. A new package needs a row here, with as few
 // imports as its purpose allows.
 var allowedImports = map[string][]string{
-	"cmd/bookside":          {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/server", "cmd/internal/settings", "compat", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
-	"cmd/internal/server":   {"adapter/ask", "adapter/companion", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/notify", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/companion/plugins/bookside/languages", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
-	"cmd/internal/exit":     {},
-	"cmd/internal/settings": {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
-	"cmd/bookside/compare":  {},
-	"cmd/bookside/setup":    {"adapter/keys", "cmd/internal/exit", "docker", "wpdb", "wpdb/wpconfig"},
-	"cmd/demo":              {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/saved", "fixtures/anonymise", "fixtures/sitefile", "handlers/middleware", "handlers/ratelimit"},
+	"cmd/bookside":           {"adapter/bookings", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/extensions", "adapter/indexes", "adapter/journal", "adapter/keys", "adapter/session", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/compare", "cmd/bookside/setup", "cmd/internal/exit", "cmd/internal/printable", "cmd/internal/server", "cmd/internal/settings", "compat", "handlers", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/internal/server":    {"adapter/ask", "adapter/companion", "adapter/diagnose", "adapter/domain", "adapter/events", "adapter/journal", "adapter/keys", "adapter/language", "adapter/notify", "adapter/requestlog", "adapter/session", "adapter/signed", "adapter/slots", "adapter/upkeep", "adapter/webhooks", "cmd/bookside/companion/plugins/bookside/languages", "cmd/internal/exit", "cmd/internal/settings", "handlers", "handlers/console", "handlers/monitor", "handlers/ratelimit", "wpdb", "wpdb/wpconfig"},
+	"cmd/internal/exit":      {"cmd/internal/printable"},
+	"cmd/internal/printable": {},
+	"cmd/internal/settings":  {"adapter/domain", "adapter/records", "adapter/webhooks", "cmd/internal/exit", "handlers", "wpdb", "wpdb/wpconfig"},
+	"cmd/bookside/compare":   {},
+	"cmd/bookside/setup":     {"adapter/keys", "cmd/internal/exit", "docker", "wpdb", "wpdb/wpconfig"},
+	"cmd/demo":               {"adapter/domain", "adapter/journal", "adapter/keys", "adapter/webhooks", "cmd/internal/printable", "cmd/internal/server", "cmd/internal/settings", "fixtures", "fixtures/embedded", "fixtures/saved", "fixtures/anonymise", "fixtures/sitefile", "handlers/middleware", "handlers/ratelimit"},
 
 	"cmd/bookside/companion/plugins/bookside/languages": {},
 

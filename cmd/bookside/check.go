@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/printable"
 	"github.com/bookside/bookside/cmd/internal/server"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -93,10 +95,14 @@ func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOu
 		return p.checkFailed(ctx, t, show, fmt.Errorf("examine the site: %w", t.Explain(err)))
 	}
 	failure := f.failure()
-	if show.json {
+	terminal := terminalOf(p.stdout)
+	switch {
+	case show.json:
 		err = p.printJSON(checkReport{failure == nil, f.Entries, f.grants})
-	} else {
-		err = p.print(f.text(mayColor(p.stdout, p.env)))
+	case terminal != nil && mayColor(p.env):
+		_, err = io.WriteString(terminal, f.colored(printable.Text(f.text())))
+	default:
+		err = p.print(f.text())
 	}
 	return cmp.Or(err, failure)
 }
@@ -233,20 +239,13 @@ var (
 	colors = map[diagnose.Level]string{diagnose.Good: "\x1b[32m", diagnose.Minor: "\x1b[33m", diagnose.Broken: "\x1b[31m"}
 )
 
-// text is the output of check for people.
-func (f findings) text(color bool) string {
+// text is the output of check for people. It begins with a line for each entry.
+func (f findings) text() string {
 	var rows [][]string
 	for _, e := range f.Entries {
 		rows = append(rows, []string{marks[e.Level] + " " + e.Code.Words(), e.String()})
 	}
 	text := columns(rows)
-	if color {
-		lines := strings.SplitAfter(text, "\n")
-		for i, e := range f.Entries {
-			lines[i] = colors[e.Level] + marks[e.Level] + "\x1b[0m" + strings.TrimPrefix(lines[i], marks[e.Level])
-		}
-		text = strings.Join(lines, "")
-	}
 	if f.show.grants {
 		return text + allGrants(f.grants)
 	}
@@ -258,6 +257,15 @@ func (f findings) text(color bool) string {
 		text += f.verdict()
 	}
 	return text
+}
+
+// colored colors the marks of a text, which may be printed.
+func (f findings) colored(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, e := range f.Entries {
+		lines[i] = colors[e.Level] + marks[e.Level] + "\x1b[0m" + strings.TrimPrefix(lines[i], marks[e.Level])
+	}
+	return strings.Join(lines, "")
 }
 
 // verdict is the last line of check for a site that can be served.
@@ -283,7 +291,7 @@ func (f findings) conflictTable() string {
 	for _, c := range f.Conflicts.Conflicts {
 		first := f.Bookings[c.First]
 		who := cmp.Or(f.Conflicts.Assets[c.Asset], first.Agent, fmt.Sprintf("agent %d", c.Agent))
-		fmt.Fprintf(&b, "\n%s, %s", who, first.Date)
+		fmt.Fprintf(&b, "\n%s, %s", oneLine.Replace(who), first.Date)
 		if c.BuffersOnly {
 			b.WriteString(" (buffers only)")
 		}

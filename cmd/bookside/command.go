@@ -17,6 +17,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/cmd/bookside/setup"
 	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/cmd/internal/printable"
 	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
@@ -33,8 +34,9 @@ type program struct {
 
 func init() { cobra.EnableCommandSorting = false } // the tree has its own order
 
-// run runs the command that args name.
+// run runs the command that args name. Whatever it prints goes through one filter.
 func (p *program) run(ctx context.Context, args []string) error {
+	p.stdout, p.stderr = printable.Writer{To: p.stdout}, printable.Writer{To: p.stderr}
 	root := p.commands()
 	root.SetArgs(append([]string{}, args...)) // nil would mean the process's arguments
 	root.SetIn(p.stdin)
@@ -236,12 +238,19 @@ func (p *program) printJSON(value any) error {
 // notNil returns a copy of a list, which is empty instead of nil.
 func notNil[T any](list []T) []T { return append([]T{}, list...) }
 
+// oneLine escapes what would end a cell or a line of a table.
+var oneLine = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+
 // columns formats rows with aligned cells.
 func columns(rows [][]string) string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	for _, row := range rows {
-		_, _ = io.WriteString(table, strings.Join(row, "\t")+"\n") // a strings.Builder never fails
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = oneLine.Replace(printable.Text(cell))
+		}
+		_, _ = io.WriteString(table, strings.Join(cells, "\t")+"\n") // a strings.Builder never fails
 	}
 	_ = table.Flush()
 	return b.String()

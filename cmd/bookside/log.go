@@ -9,29 +9,38 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/mattn/go-isatty"
 
+	"github.com/bookside/bookside/cmd/internal/printable"
 	"github.com/bookside/bookside/cmd/internal/settings"
 )
 
-// newLog returns a log that writes to w: text for people in a terminal, and JSON elsewhere.
+// newLog returns a log that writes to w: text for people in a terminal, whose values are filtered because its colors would
+// not pass, and JSON elsewhere.
 func newLog(w io.Writer, name string, env []string) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(name)) // always a valid log.level
-	if isTerminal(w) {
-		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !mayColor(w, env)}))
+	if terminal := terminalOf(w); terminal != nil {
+		return slog.New(tint.NewTextHandler(terminal, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !mayColor(env), ReplaceAttr: printableValue}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// mayColor reports whether output to w may have colors: w is a terminal, and its user has not set NO_COLOR.
-func mayColor(w io.Writer, env []string) bool {
-	return isTerminal(w) && settings.Lookup(env, "NO_COLOR") == ""
+func printableValue(_ []string, a slog.Attr) slog.Attr {
+	if text := a.Value.String(); printable.Text(text) != text {
+		a.Value = slog.StringValue(printable.Text(text))
+	}
+	return a
 }
 
-// isTerminal reports whether w is a terminal and not another device, such as /dev/null.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
+// mayColor reports whether output to a terminal may have colors: its user has not set NO_COLOR.
+func mayColor(env []string) bool { return settings.Lookup(env, "NO_COLOR") == "" }
+
+// terminalOf returns the terminal to which w writes; nil for anything else, such as /dev/null.
+func terminalOf(w io.Writer) *os.File {
+	if filtered, ok := w.(printable.Writer); ok {
+		w = filtered.To
 	}
-	return isatty.IsTerminal(file.Fd())
+	if file, ok := w.(*os.File); ok && isatty.IsTerminal(file.Fd()) {
+		return file
+	}
+	return nil
 }

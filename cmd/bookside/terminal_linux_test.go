@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/bookside/bookside/cmd/internal/printable"
 )
 
 // terminal returns a terminal, and a function that closes it and returns what was written to it.
@@ -56,13 +58,13 @@ func TestLogOnATerminal(t *testing.T) {
 		env  []string
 		want string // regular expression
 	}{
-		{"in color", nil, `^\x1b\[2m\d\d:\d\d:\d\d\x1b\[0m .*WRN.* bookings overlap .*agent_id=.*7\n$`},
-		{"without color", []string{"NO_COLOR=1"}, `^\d\d:\d\d:\d\d WRN bookings overlap agent_id=7\n$`},
+		{"in color", nil, `^\x1b\[2m\d\d:\d\d:\d\d\x1b\[0m .*WRN.* bookings overlap .*agent_id=.*7.*name=.*\\u001b]0;x\\+u0007\\+u202e"?\n$`},
+		{"without color", []string{"NO_COLOR=1"}, `^\d\d:\d\d:\d\d WRN bookings overlap agent_id=7 name="?\\+u001b]0;x\\+u0007\\+u202e"?\n$`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			tty, read := terminal(t)
-			newLog(tty, "info", test.env).Warn("bookings overlap", "agent_id", 7)
+			newLog(printable.Writer{To: tty}, "info", test.env).Warn("bookings overlap", "agent_id", 7, "name", "\x1b]0;x\a\u202e")
 			if got := read(); !regexp.MustCompile(test.want).MatchString(got) {
 				t.Errorf("%q does not match %s", got, test.want)
 			}

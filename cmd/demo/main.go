@@ -19,6 +19,7 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // small images have no root certificates
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/cmd/internal/printable"
 	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
@@ -29,7 +30,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	if err := run(ctx, os.Args[1:], time.Now, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, complaint(err))
+		_, _ = fmt.Fprintln(printable.Writer{To: os.Stderr}, complaint(err))
 		os.Exit(1)
 	}
 }

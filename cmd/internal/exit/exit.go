@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/bookside/bookside/cmd/internal/printable"
 )
 
 // The exit codes of the program.
@@ -58,7 +60,7 @@ func Report(stderr io.Writer, err error) int {
 	if err == nil {
 		return OK
 	}
-	_, _ = fmt.Fprintf(stderr, "bookside: %v\n", err) // if this fails, the exit code remains
+	_, _ = fmt.Fprintf(printable.Writer{To: stderr}, "bookside: %v\n", err) // if this fails, the exit code remains
 	var known *Error
 	if errors.As(err, &known) {
 		return known.Code
