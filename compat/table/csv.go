@@ -168,14 +168,14 @@ func jsonCell(value any, parts int) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }
 
-// formulaStarts are the characters that a spreadsheet takes for the beginning of a formula, or skips while
-// looking for one.
-const formulaStarts = "=+-@\t\r\n"
+// formulaStart matches what a spreadsheet takes for the beginning of a formula, or skips while looking for one. It takes
+// full-width signs for the ordinary ones, and may skip spaces and what is not seen.
+var formulaStart = regexp.MustCompile(`^[\pZ\pC]*[=+\-@＝＋－＠]|^[\t\r\n]`)
 
 // innerFormula matches the beginning of a formula inside a cell when a file is read with other separators,
 // such as semicolons, which spreadsheets use in countries with a decimal comma: quotes then do not hold a
 // cell together.
-var innerFormula = regexp.MustCompile("([;\t\r\n]\"*)([=+@-])")
+var innerFormula = regexp.MustCompile("([;\t\r\n]\"*)([=+@＝＋＠－-])")
 
 // negativeNumber matches what begins like a formula but is a number.
 var negativeNumber = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
@@ -186,7 +186,7 @@ func harmless(cell string) string {
 	if cell == "" || negativeNumber.MatchString(cell) {
 		return cell
 	}
-	if strings.Contains(formulaStarts, cell[:1]) {
+	if formulaStart.MatchString(cell) {
 		cell = "'" + cell
 	}
 	return innerFormula.ReplaceAllString(cell, "${1}'${2}")

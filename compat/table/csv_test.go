@@ -22,6 +22,8 @@ func TestCSV(t *testing.T) {
 		"no column":    {`[{"id":true},{"id":12345678901234567890,"meta":{"a":1}}]`, header + "true,,,\r\n12345678901234567890,,,\r\n"},
 		"its column":   {`[{"id":1,"meta":{"a":"1"}}]`, "id,customer.email,service.name,meta,custom_fields\r\n1,,,\"{\"\"a\"\":\"\"1\"\"}\",\r\n"},
 		"a formula":    {`[{"id":"=1+1"},{"id":"-1"},{"id":"-1+1"},{"id":"a;=1"}]`, header + "'=1+1,,,\r\n-1,,,\r\n'-1+1,,,\r\na;'=1,,,\r\n"},
+		"wide signs":   {`[{"id":"＝1+1"},{"id":"＋1"},{"id":"－1"},{"id":"＠SUM(1)"},{"id":"a;＝1"},{"id":"1＝1"}]`, header + "'＝1+1,,,\r\n'＋1,,,\r\n'－1,,,\r\n'＠SUM(1),,,\r\na;'＝1,,,\r\n1＝1,,,\r\n"},
+		"before signs": {`[{"id":" =1"},{"id":"\t1"},{"id":"\r1"},{"id":"\u200b\u3000＝1"},{"id":"\ufeff=1"},{"id":" 1"}]`, header + "' =1,,,\r\n'\t1,,,\r\n\"'1\",,,\r\n'\u200b\u3000＝1,,,\r\n'\ufeff=1,,,\r\n\" 1\",,,\r\n"},
 		"a wrong type": {`[{"id":[1,2]}]`, header + "\"[1,2]\",,,\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
