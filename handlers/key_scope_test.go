@@ -684,7 +684,7 @@ func TestNewKeysInheritNothing(t *testing.T) {
 	} {
 		s.database.Execute(t, "TRUNCATE wp_bookside_webhooks", statement)
 	}
-	if _, err := s.keys.Import(t.Context(), admin, keys.NewKey{Name: "admin", Permissions: []string{"read", "write", "write_webhooks"}}, true); err != nil {
+	if _, err := s.keys.Import(t.Context(), admin, keys.NewKey{Name: "admin", Permissions: []string{"read", "write", "read_changes", "write_webhooks"}}, true); err != nil {
 		t.Fatal(err)
 	}
 	for want := 9; want < 11; want++ {

@@ -140,7 +140,7 @@ var createWebhook = operation{
 	id:      "createWebhook",
 	summary: "Add a webhook",
 	description: "Sends all changes from now on to a URL, signed as Standard Webhooks. The response has the secret with which receivers check the signature; it is not shown again. " +
-		"Events of bookings require the permission `read_bookings`, and so on; `*` stands for the events that the key may read. The webhook ends with the key. An Idempotency-Key is refused, because responses with secrets are not stored.",
+		"It requires the permission `read_changes`, and events of bookings `read_bookings`, and so on; `*` stands for the events that the key may read. The webhook sends what the key may read at the time, and is disabled, with a reason, if the key loses one of these permissions or ends. An Idempotency-Key is refused, because responses with secrets are not stored.",
 	noIdempotency: true,
 	body:          compat.NewWebhookFields,
 	answers:       []response{created(compat.WebhookCreated)},
@@ -151,7 +151,7 @@ var createWebhook = operation{
 			return response{}, err
 		}
 		n := change.New(private)
-		if err := webhooks.RequireEvents(r.principal.Key, n.Filter.Events); err != nil {
+		if err := webhooks.Require(r.principal.Key, n.Filter.Events); err != nil {
 			return response{}, err
 		}
 		var secret string
@@ -187,7 +187,7 @@ var updateWebhook = operation{
 		var changed webhooks.Hook
 		err = r.lockWebhook(func(store *webhooks.Store, hook webhooks.Hook) error {
 			patch := change.Patch(hook, private)
-			if err := webhooks.RequireEvents(r.principal.Key, patch.Filter.Events); err != nil {
+			if err := webhooks.Require(r.principal.Key, patch.Filter.Events); err != nil {
 				return err
 			}
 			if _, err := store.Update(r.ctx(), hook, patch); err != nil {

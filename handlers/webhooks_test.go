@@ -22,7 +22,7 @@ const newWebhook = `{"url":"https://example.test/hooks?token=1","events":["booki
 func TestWebhooksOfAKey(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
-	other := s.newKey("read", "write_webhooks")
+	other := s.newKey("read", "read_changes", "write_webhooks")
 	a := s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
 	secret, _ := a.at("data", "secret").(string)
 	if !strings.HasPrefix(secret, "whsec_") || a.at("data", "status") != "enabled" || fmt.Sprint(a.at("data", "agents")) != "[3]" {
@@ -98,7 +98,7 @@ func TestWebhooksOfAKeyAreCounted(t *testing.T) {
 	}
 	var keys []string
 	for range 8 {
-		keys = append(keys, servers[0].newKey("read", "write_webhooks"))
+		keys = append(keys, servers[0].newKey("read", "read_changes", "write_webhooks"))
 	}
 	add(128, keys...)
 	if n := servers[0].count("bookside_webhooks", "key_id > 0"); n != 100 {
@@ -140,9 +140,10 @@ func TestWebhooksAreChecked(t *testing.T) {
 	s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
 	s.write(http.MethodPut, "/webhooks/1", `{"locations":[999]}`).want(http.StatusUnprocessableEntity)
 	// A key needs the permission to read what the events are about.
-	s.as([]string{"write_webhooks", "read_bookings"}, http.MethodPost, "/webhooks", newWebhook).want(http.StatusForbidden)
-	s.as([]string{"write_webhooks", "read_bookings", "read_orders"}, http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
-	s.as([]string{"write_webhooks"}, http.MethodPost, "/webhooks", `{"url":"https://example.test/","events":["*"]}`).want(http.StatusCreated)
+	s.as([]string{"write_webhooks", "read_changes", "read_bookings"}, http.MethodPost, "/webhooks", newWebhook).want(http.StatusForbidden)
+	s.as([]string{"write_webhooks", "read_bookings", "read_orders"}, http.MethodPost, "/webhooks", newWebhook).want(http.StatusForbidden)
+	s.as([]string{"write_webhooks", "read_changes", "read_bookings", "read_orders"}, http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
+	s.as([]string{"write_webhooks", "read_changes"}, http.MethodPost, "/webhooks", `{"url":"https://example.test/","events":["*"]}`).want(http.StatusCreated)
 	s.as([]string{"read", "write", "delete"}, http.MethodPost, "/webhooks", newWebhook).want(http.StatusForbidden)
 }
 

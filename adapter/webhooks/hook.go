@@ -189,15 +189,37 @@ var permissions = map[journal.Resource]string{
 	journal.Coupons: "read_coupons",
 }
 
-// RequireEvents returns the error for the first event that a key may not see, or nil. Any key may list
-// AllEvents: it gets the events that it may see.
-func RequireEvents(key keys.Key, events []string) error {
+// needed returns what a key needs to have a webhook for events. For AllEvents it needs no more: it gets the events that it
+// may see.
+func needed(events []string) []string {
+	list := []string{"write_webhooks", "read_changes"}
 	for _, event := range events {
 		if resource, ok := ResourceOf(event); ok {
-			if err := key.Require(permissions[resource]); err != nil {
-				return err
-			}
+			list = append(list, permissions[resource])
+		}
+	}
+	return list
+}
+
+// Require returns the error for the first permission that a key lacks for a webhook for events, or nil.
+func Require(key keys.Key, events []string) error {
+	for _, permission := range needed(events) {
+		if err := key.Require(permission); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// lack says which permission the key of a webhook for events has lost; "" for none.
+func lack(key keys.Key, events []string) string {
+	for _, permission := range needed(events) {
+		switch domain.CodeOf(key.Require(permission)) {
+		case domain.CodeForbidden:
+			return "its API key lacks the permission " + permission
+		case domain.CodeOutsideScope:
+			return "its API key is limited, and cannot use the permission " + permission
+		}
+	}
+	return ""
 }

@@ -24,7 +24,7 @@ import (
 //     recover lets others claim them: the delivery is sent again.
 //   - storeOutcomes stores what became of them, unless another has claimed them since.
 
-// active returns the enabled webhooks. It disables those whose key has ended.
+// active returns the enabled webhooks. It disables those whose key has ended or may no longer read what they send.
 func (w *Worker) active(ctx context.Context) (active []activeHook, err error) {
 	due := sq.Select("MIN(d.due_at)").From(w.store.db.As(wpdb.WebhookDeliveries, "d")).Where("d.webhook_id = h.id").Where(sq.Eq{"d.status": waiting})
 	stmt := sq.Select(hookColumns...).Column(sq.Alias(due, "due")).From(w.store.db.As(wpdb.Webhooks, "h")).Where(w.store.visible("h.")).OrderBy("h.id")
@@ -75,7 +75,7 @@ func (w *Worker) active(ctx context.Context) (active []activeHook, err error) {
 	return active, nil
 }
 
-// checkKey sets the key of a webhook that has one. It returns why the webhook must end with its key, or "".
+// checkKey sets the key of a webhook that has one. It returns why its present key lets it send nothing, or "".
 func (w *Worker) checkKey(ctx context.Context, h *activeHook, now time.Time) (reason string, err error) {
 	if h.KeyID == 0 {
 		return "", nil
@@ -90,7 +90,7 @@ func (w *Worker) checkKey(ctx context.Context, h *activeHook, now time.Time) (re
 		return "its API key is " + string(key.Status(now)), nil
 	}
 	h.key = &key
-	return "", nil
+	return lack(key, h.Filter.Events), nil
 }
 
 // end disables a webhook that cannot go on.

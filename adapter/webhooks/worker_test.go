@@ -641,7 +641,7 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 		}
 		return key
 	}
-	key := newKey("read_bookings", "read_orders")
+	key := newKey("write_webhooks", "read_changes", "read_bookings", "read_orders")
 	_, hook := x.addHook(x.store.OwnedBy(key.ID), NewHook{URL: r.URL, Filter: Filter{Events: []string{"*"}}, Private: true})
 	invoice := change{journal.Invoices, 4, journal.Created, journal.BookingFacts{}}
 	customer := change{journal.Customers, 5, journal.Created, journal.BookingFacts{}}
@@ -655,7 +655,7 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	x.work()
 	r.took()
 	r.answer(http.StatusOK)
-	if _, _, err := x.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: []string{"read_orders"}}); err != nil {
+	if _, _, err := x.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: []string{"write_webhooks", "read_changes", "read_orders"}}); err != nil {
 		t.Fatal(err)
 	}
 	x.enter(booking(3), invoice)
@@ -677,12 +677,70 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	}
 }
 
+// TestWebhookEndsWithItsPermissions: a webhook whose key may no longer read what it lists is disabled with the reason,
+// and sends nothing that waits.
+func TestWebhookEndsWithItsPermissions(t *testing.T) {
+	t.Parallel()
+	all := []string{"write_webhooks", "read_changes", "read_bookings", "read_customers"}
+	without := func(lost string) keys.Patch {
+		return keys.Patch{Permissions: slices.DeleteFunc(slices.Clone(all), func(p string) bool { return p == lost })}
+	}
+	for name, c := range map[string]struct {
+		change keys.Patch
+		reason string
+	}{
+		"changes":   {without("read_changes"), "its API key lacks the permission read_changes"},
+		"webhooks":  {without("write_webhooks"), "its API key lacks the permission write_webhooks"},
+		"customers": {without("read_customers"), "its API key lacks the permission read_customers"},
+		"limited":   {keys.Patch{Agents: &[]int64{1}}, "its API key is limited, and cannot use the permission read_customers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x, r := newExchange(t), newReceiver(t)
+			_, key, err := x.keys.Create(t.Context(), keys.NewKey{Name: "k", Kind: keys.Live, Permissions: all})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, hook := x.addHook(x.store.OwnedBy(key.ID), NewHook{URL: r.URL, Filter: Filter{Events: []string{"booking.*", "customer.created"}}, Private: true})
+			r.answer(http.StatusInternalServerError)
+			x.enter(booking(1))
+			x.work()
+			if r.took(); x.hook(hook.ID).Status != Enabled {
+				t.Fatal("the webhook is disabled at once")
+			}
+			r.answer(http.StatusOK)
+			if _, _, err := x.keys.Restrict(t.Context(), key.ID, c.change); err != nil {
+				t.Fatal(err)
+			}
+			x.enter(booking(2))
+			x.Pass(time.Hour)
+			x.work()
+			if events := r.types(); len(events) > 0 {
+				t.Errorf("events %v", events)
+			}
+			if h := x.hook(hook.ID); h.Status != Disabled || h.Reason != c.reason {
+				t.Errorf("webhook %s, %q", h.Status, h.Reason)
+			}
+			if _, _, err := x.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: all, Agents: &[]int64{}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := x.store.Enable(t.Context(), hook.ID, false); err != nil {
+				t.Fatal(err)
+			}
+			x.work()
+			if events := r.types(); len(events) != 2 {
+				t.Errorf("enabled again: %v", events)
+			}
+		})
+	}
+}
+
 // TestTheScopeHoldsForWaitingDeliveries: a key that is limited while deliveries wait gets only those that
 // it still sees, and no record of the others.
 func TestTheScopeHoldsForWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
-	_, key, err := x.keys.Create(t.Context(), keys.NewKey{Name: "k", Kind: keys.Live, Permissions: []string{"read_bookings"}})
+	_, key, err := x.keys.Create(t.Context(), keys.NewKey{Name: "k", Kind: keys.Live, Permissions: []string{"write_webhooks", "read_changes", "read_bookings"}})
 	if err != nil {
 		t.Fatal(err)
 	}
