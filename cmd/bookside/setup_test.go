@@ -801,6 +801,9 @@ func TestSetupIsRefused(t *testing.T) {
 		{"computed settings", func(m *machine) {
 			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": "<?php define('DB_NAME', getenv('X'));"})
 		}, []string{"--wordpress", "/srv/b"}, exit.Failure, []string{"DB_NAME is computed", "with db.dsn, as INSTALL.md tells"}},
+		{"a character set", func(m *machine) {
+			writeBelow(m.t, m.root, map[string]string{"srv/b/wp-load.php": "", "srv/b/wp-config.php": "<?php const DB_NAME = 'a', DB_USER = 'a', DB_PASSWORD = 'a', DB_HOST = 'a', DB_CHARSET = 'latin1';"})
+		}, []string{"--wordpress", "/srv/b"}, exit.Failure, []string{"DB_CHARSET is neither utf8 nor utf8mb4", "and set it to utf8mb4\n"}},
 		{"port in use", func(m *machine) { m.stub, m.commands = ready, []string{"systemctl enable"} }, nil, exit.Failure, []string{"another program listens at 127.0.0.1:8080; name a free address: --listen"}},
 		{"unknown web server", func(*machine) {}, []string{"--web-server", "iis"}, exit.Usage, []string{"--web-server: write nginx, apache, caddy or other"}},
 		{"a setting that is there", func(m *machine) {

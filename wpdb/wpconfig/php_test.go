@@ -25,8 +25,8 @@ type answer struct {
 	User      any `json:"DB_USER"`
 	Password  any `json:"DB_PASSWORD"`
 	Host      any `json:"DB_HOST"`
-	Charset   any `json:"DB_CHARSET"`
 	Home      any `json:"WP_HOME"`
+	SiteURL   any `json:"WP_SITEURL"`
 	Multisite any
 }
 
@@ -64,15 +64,14 @@ func (a *answer) differences(c Config) (list []string) {
 		}
 		return fmt.Sprint(v)
 	}
-	home, prefix := said(a.Home), said(a.Prefix)
 	for _, setting := range []struct{ name, php, ours string }{
 		{"DB_NAME", said(a.Name), c.Name}, {"DB_USER", said(a.User), c.User}, {"DB_PASSWORD", said(a.Password), c.Password},
-		{"DB_HOST", said(a.Host), strings.TrimSuffix(c.Address, ":3306")}, {"DB_CHARSET", said(a.Charset), c.Charset},
-		{"WP_HOME", home, c.Home}, {"$table_prefix", prefix, c.TablePrefix},
+		{"DB_HOST", said(a.Host), strings.TrimSuffix(c.Address, ":3306")}, {"WP_HOME", said(a.Home), c.Home},
+		{"WP_SITEURL", said(a.SiteURL), c.SiteURL}, {"$table_prefix", said(a.Prefix), c.TablePrefix},
 	} {
 		switch {
 		case setting.php == setting.ours:
-		case setting.ours == "" && (setting.name == "DB_CHARSET" || setting.name == "WP_HOME"): // may be left out
+		case setting.ours == "" && strings.HasPrefix(setting.name, "WP_"): // may be left out
 		case setting.name == "DB_HOST" && setting.php == "" && setting.ours == usualSockets[0]:
 		case setting.name == "$table_prefix" && a.Prefix == nil && !a.Settings && setting.ours == "wp_":
 		default:

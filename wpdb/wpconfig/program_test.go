@@ -75,7 +75,7 @@ func (p *program) statements(most int) string {
 }
 
 func (p *program) setting() string {
-	return pick(p, "DB_NAME", "DB_USER", "DB_PASSWORD", "DB_HOST", "DB_CHARSET", "WP_HOME", "MULTISITE", "WP_ENV", "WP_ENV")
+	return pick(p, "DB_NAME", "DB_USER", "DB_PASSWORD", "DB_HOST", "WP_SITEURL", "WP_HOME", "MULTISITE", "WP_ENV", "WP_ENV")
 }
 
 func (p *program) literal() string {
@@ -258,7 +258,7 @@ func (p *program) odd(define, assign func() string) string {
 		func() string { return "$a = fn() => " + define() + ";" },
 		func() string { return "$a = [" + define() + ", 'k' => " + p.text() + "];" },
 		func() string { return "if (getenv('NOT')) " + pick(p, "die;", "return;") },
-		func() string { return "const WP_HOME2 = 'x', DB_CHARSET2 = 'y';" },
+		func() string { return "const WP_HOME2 = 'x', WP_SITEURL2 = 'y';" },
 		func() string { return "$v = <<<'A'\n  define('DB_NAME', 'x');\n  A;" },
 		func() string { return "@" + define() + " . 'x';" },
 		func() string { return "print " + define() + " && " + define() + ";" },

@@ -48,6 +48,7 @@ func (c Config) FormatDSN() string {
 const (
 	TablePrefix = "$table_prefix"
 	Multisite   = "MULTISITE"
+	Charset     = "DB_CHARSET" // no other setting helps: the site's texts are the reason
 )
 
 // Error is a setting whose value cannot be told. It never contains the value.
@@ -132,7 +133,7 @@ func read(path string, info fs.FileInfo, src []byte, isSocket func(path string) 
 	}
 	c := Config{Name: found.required("DB_NAME"), User: found.required("DB_USER"), Password: found.required("DB_PASSWORD")}
 	c.Network, c.Address = found.host(isSocket)
-	c.Charset = found.optional("DB_CHARSET")
+	c.Charset = found.charset()
 	if c.Multisite = found.multisite(); !c.Multisite {
 		c.Home, c.SiteURL = found.optional("WP_HOME"), found.optional("WP_SITEURL")
 	}
@@ -204,6 +205,17 @@ func (s *settings) host(isSocket func(path string) bool) (network, address strin
 		s.fail("DB_HOST", found, dbHostForms)
 	}
 	return network, address
+}
+
+// charset returns the character set of WordPress's connection. Over one that is not UTF-8, WordPress stores the bytes of
+// UTF-8 as if they were that character set's, and reads them back likewise; everybody else reads other letters.
+func (s *settings) charset() string {
+	name := s.optional(Charset)
+	if name != "" && !slices.Contains([]string{"utf8", "utf8mb3", "utf8mb4"}, strings.ToLower(name)) {
+		s.fail(Charset, s.state.constant(Charset), "is neither utf8 nor utf8mb4: WordPress stores letters like ü over such a connection so that only it can read them. "+
+			"Convert the texts in the database, and set it to utf8mb4")
+	}
+	return name
 }
 
 // multisite is WordPress's is_multisite.

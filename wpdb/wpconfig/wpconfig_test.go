@@ -19,17 +19,25 @@ import (
 // parse reads a wp-config.php of this content beside WordPress.
 func parse(t testing.TB, src string, isSocket func(path string) bool) (Config, error) {
 	t.Helper()
-	dir := t.TempDir()
-	for name, content := range map[string]string{"wp-config.php": src, "wp-settings.php": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+	return newSite(t)(src, isSocket)
+}
+
+// newSite returns parse for a site of its own.
+func newSite(t testing.TB) func(src string, isSocket func(path string) bool) (Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "wp-config.php")
+	for _, name := range []string{path, filepath.Join(filepath.Dir(path), "wp-settings.php")} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	info, err := os.Stat(dir)
+	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return read(filepath.Join(dir, "wp-config.php"), info, []byte(src), isSocket)
+	return func(src string, isSocket func(path string) bool) (Config, error) {
+		return read(path, info, []byte(src), isSocket)
+	}
 }
 
 func noSocket(string) bool  { return false }
@@ -131,6 +139,7 @@ func TestParse(t *testing.T) {
 		"network by subdomains":     {withCredentials(`define('SUBDOMAIN_INSTALL', false);`), network},
 		"no network by a text":      {withCredentials(`define('MULTISITE', '');`), wantConfig},
 		"addresses":                 {withCredentials(`define('WP_HOME', 'https://a.example'); const WP_SITEURL = "https://a.example/wp";`), at("https://a.example", "https://a.example/wp")},
+		"other character set":       {withCredentials(`define('DB_CHARSET', 'latin1');`), wantConfig},
 		"content":                   {withCredentials(`define('WP_CONTENT_DIR', '/srv/content');`), content},
 		"first address holds":       {withCredentials(`define('WP_HOME', 'https://a.example'); define('WP_HOME', 'https://b.example');`), at("https://a.example", "")},
 		"one of two addresses":      {withCredentials(`if ($x) { define('WP_HOME', 'https://a.example'); } else { define('WP_HOME', 'https://b.example'); }`), wantConfig},
@@ -211,6 +220,8 @@ func TestParseReportsUnreadableSettings(t *testing.T) {
 		"host":                 {`define('DB_NAME', 'a'); define('DB_HOST', 'hidden:x');`, 3, "DB_HOST", "host:port"},
 		"host in some cases":   {`define('DB_NAME', 'a'); if ($x) define('DB_HOST', 'hidden');`, 3, "DB_HOST", "in some cases only"},
 		"host not followed":    {`define('DB_NAME', 'a'); include 'hidden.php';`, 3, "DB_HOST", "cannot be followed"},
+		"character set":        {"define('DB_NAME', 'a'); define('DB_HOST', 'db');\ndefine('DB_CHARSET', 'latin1'); $x = 'hidden';", 4, "DB_CHARSET", "set it to utf8mb4"},
+		"no character set":     {`define('DB_NAME', 'a'); define('DB_HOST', 'db'); define('DB_CHARSET', 'hidden');`, 3, "DB_CHARSET", "neither utf8 nor utf8mb4"},
 		"network":              {`define('DB_NAME', 'a'); define('DB_HOST', 'db'); define('MULTISITE', getenv('hidden'));`, 3, "MULTISITE", "computed"},
 		"prefix computed":      {`define('DB_NAME', 'a'); $table_prefix = getenv('hidden');`, 3, "$table_prefix", "computed"},
 		"prefix appended to":   {"define('DB_NAME', 'a'); $table_prefix = 'hidden';\n$table_prefix .= $b;", 4, "$table_prefix", "computed"},
@@ -477,8 +488,9 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	parse := newSite(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
-		c, err := parse(t, string(src), anySocket)
+		c, err := parse(string(src), anySocket)
 		var rejected *Error
 		if err != nil && !errors.As(err, &rejected) {
 			t.Fatalf("error %v, want an *Error", err)
@@ -496,10 +508,11 @@ func FuzzPassword(f *testing.F) {
 	}
 	single := strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 	double := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\x1b", `\e`, "\n", `\n`, "A", `\101`, "B", `\x42`, "é", `\u{e9}`)
+	parse := newSite(f)
 	f.Fuzz(func(t *testing.T, password string) {
 		for _, literal := range []string{`'` + single.Replace(password) + `'`, `"` + double.Replace(password) + `"`} {
 			src := "<?php const DB_NAME = 'a', DB_USER = 'b'; define('DB_PASSWORD', " + literal + ");"
-			c, err := parse(t, src, anySocket)
+			c, err := parse(src, anySocket)
 			if err != nil || c.Password != password {
 				t.Fatalf("%s was read as %q, error %v", literal, c.Password, err)
 			}

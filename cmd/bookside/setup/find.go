@@ -47,10 +47,13 @@ func (s *Setup) examine(ctx context.Context) (*installation, error) {
 	}
 	s.say("WordPress: %s\nIts settings: %s\n", site, site.Config)
 	i := &installation{Site: site}
+	var unreadable *wpconfig.Error
 	i.wordpress, err = wpconfig.Read(s.Host.path(site.Config))
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, errorf("%v; only root may read it: run it with sudo", err)
+	case errors.As(err, &unreadable) && unreadable.Name == wpconfig.Charset:
+		return nil, err
 	case err != nil:
 		return nil, errorf("%v.\nSetup cannot go on by itself: configure the service by hand, with db.dsn, as INSTALL.md tells", err)
 	case s.SiteID > 1 && !i.wordpress.Multisite:

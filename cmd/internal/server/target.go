@@ -81,7 +81,7 @@ func readWPConfig(c settings.Config) (wpconfig.Config, error) {
 		return site, nil
 	case errors.As(err, &noSocket):
 		return wpconfig.Config{}, exit.Errorf(exit.Unreachable, err, "%s: %v; start the database server, or set %s instead, which names its socket or its address", settings.WPConfig, err, insteadOf("DB_HOST"))
-	case !errors.As(err, &unreadable):
+	case !errors.As(err, &unreadable), unreadable.Name == wpconfig.Charset:
 		return wpconfig.Config{}, exit.Errorf(exit.Usage, err, "%s: %v", settings.WPConfig, err)
 	case unreadable.Name == wpconfig.TablePrefix && c.DB.Prefix != "":
 		return site, nil

@@ -7,7 +7,7 @@
 function report(string $dir, bool $settings): void
 {
     $found = ['settings' => $settings, 'prefix' => $GLOBALS['table_prefix'] ?? null];
-    foreach (['DB_NAME', 'DB_USER', 'DB_PASSWORD', 'DB_HOST', 'DB_CHARSET', 'WP_HOME', 'MULTISITE'] as $name) {
+    foreach (['DB_NAME', 'DB_USER', 'DB_PASSWORD', 'DB_HOST', 'WP_SITEURL', 'WP_HOME', 'MULTISITE'] as $name) {
         $found[$name] = defined($name) ? constant($name) : null;
     }
     file_put_contents($dir . '/answer.json', json_encode($found, JSON_THROW_ON_ERROR));
