@@ -22,8 +22,6 @@ type Queue[In, Out any] struct {
 	// Run executes the work for the inputs of all callers that share it. Its context has the values of one
 	// of them and ends when all have left.
 	Run func(ctx context.Context, inputs []In) (Out, error)
-	// Free is called with a result once no caller uses it any more; nil if there is nothing to free.
-	Free func(Out)
 	// Again reports whether an error, such as that of a killed statement, may be due to sharing alone; each
 	// caller then runs the work once for itself. nil for never.
 	Again func(error) bool
@@ -38,7 +36,7 @@ type Queue[In, Out any] struct {
 // execution is a shared execution.
 type execution[In, Out any] struct {
 	inputs []In
-	users  int // callers that wait for the result or use it
+	users  int // callers that wait for the result
 	ctx    context.Context
 	cancel context.CancelFunc
 	timer  *time.Timer
@@ -47,23 +45,22 @@ type execution[In, Out any] struct {
 	err    error
 }
 
-// Do returns the result of an execution that begins after Do was called. The
-// caller must call release when it no longer uses the result; release is never
-// nil.
-func (q *Queue[In, Out]) Do(ctx context.Context, input In) (out Out, release func(), err error) {
+// Do returns the result of an execution that begins after Do was called.
+func (q *Queue[In, Out]) Do(ctx context.Context, input In) (out Out, err error) {
 	e := q.join(ctx, input)
 	if e == nil {
-		return q.runNow(ctx, input)
+		defer q.ended()
+		return q.Run(ctx, []In{input})
 	}
 	select {
 	case <-e.done:
 		if e.err != nil && q.Again != nil && q.Again(e.err) && ctx.Err() == nil {
-			return q.once(ctx, input)
+			return q.Run(ctx, []In{input})
 		}
-		return e.out, func() { q.leave(e) }, e.err
+		return e.out, e.err
 	case <-ctx.Done():
 		q.leave(e)
-		return out, func() {}, ctx.Err()
+		return out, ctx.Err()
 	}
 }
 
@@ -88,20 +85,6 @@ func (q *Queue[In, Out]) join(ctx context.Context, input In) *execution[In, Out]
 		q.beginNext()
 	}
 	return e
-}
-
-// runNow runs the work for one caller, on its own goroutine.
-func (q *Queue[In, Out]) runNow(ctx context.Context, input In) (out Out, release func(), err error) {
-	defer q.ended()
-	return q.once(ctx, input)
-}
-
-func (q *Queue[In, Out]) once(ctx context.Context, input In) (out Out, release func(), err error) {
-	out, err = q.Run(ctx, []In{input})
-	if err != nil || q.Free == nil {
-		return out, func() {}, err
-	}
-	return out, func() { q.Free(out) }, nil
 }
 
 // begin starts an execution, unless it has begun. After that, no caller can join it.
@@ -135,13 +118,7 @@ func (q *Queue[In, Out]) execute(e *execution[In, Out]) {
 	defer q.ended()
 	defer e.cancel()
 	e.out, e.err = q.callWork(e)
-	q.mu.Lock()
-	abandoned := e.users == 0
 	close(e.done)
-	q.mu.Unlock()
-	if abandoned {
-		q.free(e)
-	}
 }
 
 // callWork runs the work and turns a panic into an error, because it happens on
@@ -155,43 +132,25 @@ func (q *Queue[In, Out]) callWork(e *execution[In, Out]) (out Out, err error) {
 	return q.Run(e.ctx, e.inputs)
 }
 
-// leave removes a caller. The last one to leave ends the execution, or frees its
-// result.
+// leave removes a caller who waits no longer. The last one to leave ends the execution.
 func (q *Queue[In, Out]) leave(e *execution[In, Out]) {
 	q.mu.Lock()
-	e.users--
-	last := e.users == 0
-	complete := false
-	select {
-	case <-e.done:
-		complete = true
-	default:
-		if last {
-			e.cancel()
-			if q.next == e { // it need not begin
-				q.next = nil
-				e.timer.Stop()
-			}
-		}
+	defer q.mu.Unlock()
+	if e.users--; e.users > 0 {
+		return
 	}
-	q.mu.Unlock()
-	if last && complete {
-		q.free(e)
-	}
-}
-
-func (q *Queue[In, Out]) free(e *execution[In, Out]) {
-	if e.err == nil && q.Free != nil {
-		q.Free(e.out)
+	e.cancel()
+	if q.next == e { // it need not begin
+		q.next = nil
+		e.timer.Stop()
 	}
 }
 
 // Queues are a Queue for each key that callers currently wait for. The zero Queues
 // are not usable; set Run.
 type Queues[Key comparable, In, Out any] struct {
-	// Run, Free, Again and Most are set on each Queue.
+	// Run, Again and Most are set on each Queue.
 	Run   func(ctx context.Context, inputs []In) (Out, error)
-	Free  func(Out)
 	Again func(error) bool
 	Most  int
 
@@ -205,7 +164,7 @@ type counted[In, Out any] struct {
 }
 
 // Do is Queue.Do for the queue of a key.
-func (s *Queues[Key, In, Out]) Do(ctx context.Context, key Key, input In) (out Out, release func(), err error) {
+func (s *Queues[Key, In, Out]) Do(ctx context.Context, key Key, input In) (Out, error) {
 	q := s.enter(key)
 	defer s.exit(key, q)
 	return q.Do(ctx, input)
@@ -219,7 +178,7 @@ func (s *Queues[Key, In, Out]) enter(key Key) *counted[In, Out] {
 		if s.queues == nil {
 			s.queues = make(map[Key]*counted[In, Out])
 		}
-		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Free: s.Free, Again: s.Again, MaxInputs: s.Most}}
+		q = &counted[In, Out]{Queue: Queue[In, Out]{Run: s.Run, Again: s.Again, MaxInputs: s.Most}}
 		s.queues[key] = q
 	}
 	q.callers++

@@ -25,19 +25,16 @@ func TestResultsAreNeverOlderThanTheirRequest(t *testing.T) {
 }
 
 func interleave(t *testing.T, random *rand.Rand) {
-	var written, executions, freed, results atomic.Int64
+	var written, executions atomic.Int64
 	pauses := make([]time.Duration, 64)
 	for i := range pauses {
 		pauses[i] = time.Duration(random.IntN(12)) * time.Millisecond
 	}
 	pause := func(i int) { time.Sleep(pauses[i%len(pauses)]) }
-	queues := &Queues[string, int, int64]{Most: 2 + random.IntN(11), Free: func(int64) { freed.Add(1) }, Run: func(ctx context.Context, inputs []int) (int64, error) {
+	queues := &Queues[string, int, int64]{Most: 2 + random.IntN(11), Run: func(ctx context.Context, inputs []int) (int64, error) {
 		n := int(executions.Add(1))
 		seen := written.Load()
 		pause(n) // the answer is on its way
-		if ctx.Err() == nil {
-			results.Add(1)
-		}
 		return seen, ctx.Err()
 	}}
 	var all sync.WaitGroup
@@ -54,7 +51,7 @@ func interleave(t *testing.T, random *rand.Rand) {
 				pause(reader + 5*i)
 				ctx, cancel := context.WithTimeout(t.Context(), 3*pauses[(reader*i)%len(pauses)]+time.Microsecond)
 				asked := written.Load()
-				seen, release, err := queues.Do(ctx, key, i)
+				seen, err := queues.Do(ctx, key, i)
 				if err == nil && seen < asked {
 					t.Errorf("a reader saw write %d, but %d had happened when it asked", seen, asked)
 				}
@@ -62,7 +59,6 @@ func interleave(t *testing.T, random *rand.Rand) {
 					t.Errorf("error %v, want that of the context", err)
 				}
 				pause(i)
-				release()
 				cancel()
 			}
 		})
@@ -74,9 +70,6 @@ func interleave(t *testing.T, random *rand.Rand) {
 	}
 	if executions.Load() >= 120 {
 		t.Errorf("%d executions for 120 readers: nothing was shared", executions.Load())
-	}
-	if freed.Load() != results.Load() {
-		t.Errorf("%d of %d results were freed", freed.Load(), results.Load())
 	}
 }
 
@@ -94,9 +87,8 @@ func TestCallersShareTheNextExecution(t *testing.T) {
 		for i := range 5 {
 			all.Go(func() {
 				time.Sleep(time.Duration(i))
-				n, release, err := q.Do(t.Context(), string(rune('a'+i)))
+				n, err := q.Do(t.Context(), string(rune('a'+i)))
 				got[i] = fmt.Sprint(n, err)
-				release()
 			})
 		}
 		all.Wait()
@@ -125,8 +117,7 @@ func TestExecutionsHaveNoMoreInputsThanAllowed(t *testing.T) {
 		for i := range 8 {
 			all.Go(func() {
 				time.Sleep(time.Duration(i))
-				_, release, err := q.Do(t.Context(), i)
-				release()
+				_, err := q.Do(t.Context(), i)
 				if err != nil {
 					t.Error(err)
 				}
@@ -152,11 +143,10 @@ func TestSlowExecutionDelaysOthersByNoMoreThanPatience(t *testing.T) {
 			}
 			return 0, nil
 		}}
-		go func() { _, _, _ = q.Do(t.Context(), 0) }()
+		go func() { _, _ = q.Do(t.Context(), 0) }()
 		synctest.Wait()
 		start := time.Now()
-		_, release, err := q.Do(t.Context(), 0)
-		release()
+		_, err := q.Do(t.Context(), 0)
 		if waited := time.Since(start); waited != patience || err != nil {
 			t.Errorf("waited %v (error %v), want %v", waited, err, patience)
 		}
@@ -190,13 +180,12 @@ func TestAbandonedExecutions(t *testing.T) {
 				}}
 				ctx, cancel := context.WithTimeout(t.Context(), c.leave)
 				defer cancel()
-				go func() { _, _, _ = q.Do(t.Context(), 0) }()
+				go func() { _, _ = q.Do(t.Context(), 0) }()
 				synctest.Wait()
 				var all sync.WaitGroup
 				for range 2 {
 					all.Go(func() {
-						_, release, err := q.Do(ctx, 0)
-						release()
+						_, err := q.Do(ctx, 0)
 						if !errors.Is(err, context.DeadlineExceeded) {
 							t.Errorf("error %v, want that of the caller's context", err)
 						}
@@ -225,14 +214,13 @@ func TestPanicsReachTheCallers(t *testing.T) {
 			}
 			return 0, nil
 		}}
-		go func() { _, _, _ = q.Do(t.Context(), 0) }()
+		go func() { _, _ = q.Do(t.Context(), 0) }()
 		synctest.Wait()
-		_, release, err := q.Do(t.Context(), 0)
-		release()
+		_, err := q.Do(t.Context(), 0)
 		if err == nil || !strings.HasPrefix(err.Error(), "panic: broken") {
 			t.Errorf("error %v, want the panic", err)
 		}
-		if _, _, err := q.Do(t.Context(), 0); err != nil {
+		if _, err := q.Do(t.Context(), 0); err != nil {
 			t.Errorf("the queue does not work after a panic: %v", err)
 		}
 	})
@@ -267,7 +255,7 @@ func TestSpoiledExecution(t *testing.T) {
 		} {
 			executions.Store(0)
 			fails = c.fails
-			go func() { _, _, _ = q.Do(t.Context(), 0) }()
+			go func() { _, _ = q.Do(t.Context(), 0) }()
 			synctest.Wait()
 			var callers sync.WaitGroup
 			for i, want := range c.want {
@@ -278,8 +266,7 @@ func TestSpoiledExecution(t *testing.T) {
 						ctx, cancel = context.WithTimeout(ctx, time.Second/2)
 						defer cancel()
 					}
-					out, release, err := q.Do(ctx, i+1)
-					defer release()
+					out, err := q.Do(ctx, i+1)
 					if want == nil && (err != nil || out != i+1) || want != nil && !errors.Is(err, want) {
 						t.Errorf("caller %d: %d, %v, want %v", i, out, err, want)
 					}

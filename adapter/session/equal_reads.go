@@ -14,8 +14,7 @@ import (
 )
 
 // equalReads let requests that wait for the same statement share one execution, which begins after each of
-// them has arrived: for example, the service and the settings of searches for slots on different days, or a
-// list that two keys read with different permissions.
+// them has arrived: for example, the service of searches for slots on different days.
 type equalReads = coalesce.Queues[equalRead, func(context.Context) (any, error), equalResult]
 
 // equalRead identifies what is read, by the type of the result and a value that distinguishes reads of that
@@ -44,8 +43,7 @@ func ReadShared[T any](ctx context.Context, s *Session, which any, read func(con
 	if s.NoSharing {
 		return read(ctx)
 	}
-	found, release, err := s.Shared.equal.Do(ctx, equalRead{reflect.TypeFor[T](), which}, func(ctx context.Context) (any, error) { return read(ctx) })
-	release()
+	found, err := s.Shared.equal.Do(ctx, equalRead{reflect.TypeFor[T](), which}, func(ctx context.Context) (any, error) { return read(ctx) })
 	if found.shared && errors.Is(err, wpdb.ErrTooMuch) {
 		return read(ctx) // the other request may be allowed to read less than this one
 	}

@@ -20,9 +20,7 @@ const fingerprintDigits = 16
 // "" until a server has drawn that id. Concurrent callers share the result. The companion computes the same
 // in PHP, see includes/sidecar.php.
 func (p *Platform) Fingerprint(ctx context.Context) (string, error) {
-	fingerprint, release, err := p.fingerprints.Do(ctx, struct{}{})
-	defer release()
-	return fingerprint, err
+	return p.fingerprints.Do(ctx, struct{}{})
 }
 
 func newFingerprints(db *wpdb.DB) *coalesce.Queue[struct{}, string] {

@@ -101,8 +101,7 @@ func (c *calendarReads) load(ctx context.Context, s *session.Session, rules bloc
 	}
 	by := fmt.Sprintf("%q %v %d %v %d %v %v", rules.statuses, rules.atLocation, rules.service, rules.limited, rules.except, rules.calendars, rules.assets)
 	key := calendarReadKey{s.Schema, by, domain.Stamp(s.Now), part.nearDays()}
-	found, release, err := c.queues.Do(ctx, key, calendarRead{s, wpdb.Allowed(ctx), part, rules})
-	release()
+	found, err := c.queues.Do(ctx, key, calendarRead{s, wpdb.Allowed(ctx), part, rules})
 	if found.parts > 1 && session.MayConcernAnotherRequest(err) {
 		return readContent(ctx, s, rules, part)
 	}
