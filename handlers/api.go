@@ -54,7 +54,7 @@ type api struct {
 	options   Options
 	throttle  *middleware.Throttle
 	limiter   *ratelimit.Limiter
-	inFlight  middleware.InFlight
+	inFlight  *middleware.InFlight
 	longPolls *middleware.LongPolls
 	exports   *middleware.LongPolls
 	metrics   *monitor.Metrics

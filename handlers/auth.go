@@ -13,7 +13,6 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/middleware"
-	"github.com/bookside/bookside/wpdb"
 )
 
 // authenticate finds the key of a request. Addresses that send invalid keys are
@@ -31,7 +30,7 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		secret := a.secret(c)
 		var principal keys.Principal
 		err := a.throttle.Do(c.Request().Context(), c.RealIP(), tried(c, secret), func() error {
-			return a.inFlight.Do(func() (err error) {
+			return a.inFlight.Do(0, func() (err error) {
 				principal, err = a.findPrincipal(c, secret)
 				return err
 			})
@@ -40,7 +39,6 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 			return err
 		}
 		c.Set(principalEntry, principal)
-		wpdb.ChargeTo(c.Request().Context(), principal.ID)
 		return next(c)
 	}
 }

@@ -82,7 +82,7 @@ func (r *request) deliver(c echo.Context) error {
 
 // atSite calls work with the present state of the site, perhaps twice.
 func (r *request) atSite(work func() error) error {
-	return r.api.inFlight.Do(func() error {
+	return r.api.inFlight.Do(r.principal.ID, func() error {
 		return r.api.platform.Serve(r.ctx(), r.principal, func(site *session.Session) error {
 			r.session, r.view = site, compat.View{}
 			if r.api.options.SiteTimestamps {

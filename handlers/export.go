@@ -155,7 +155,7 @@ func (x *export) next() error {
 // admit looks up the present state of the key.
 func (x *export) admit(ctx context.Context) error {
 	r := x.request
-	return x.api.inFlight.Do(func() error {
+	return x.api.inFlight.Do(r.principal.ID, func() error {
 		principal, err := x.api.identify(ctx, x.echo, x.api.secret(x.echo))
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -140,6 +141,64 @@ func TestOverloadedServerAsksToRetry(t *testing.T) {
 			s.get("/agents").want(http.StatusOK)
 		})
 	}
+}
+
+// TestClientsThatHangUp: their statements keep their connections until the server has ended them, so that it never
+// runs more of them than there are connections.
+func TestClientsThatHangUp(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	const connections = 2
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServerOver(t, database, connections, time.Minute)
+	unlock := lockAgents(t, database)
+	ctx, hangUp := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	get := func(ctx context.Context) {
+		clients.Go(func() {
+			request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/agents", nil)
+			request.Header.Set("X-Api-Key", s.key)
+			s.handler.ServeHTTP(httptest.NewRecorder(), request)
+		})
+	}
+	for range 5 * connections {
+		get(ctx)
+	}
+	waitForLocks(t, database, connections)
+	hangUp()
+	for range 5 * connections {
+		get(t.Context())
+	}
+	time.Sleep(300 * time.Millisecond) // time to run statements beside those that go on
+	running, err := database.Threads(t.Context(), "db = DATABASE() AND state = 'Waiting for table metadata lock'")
+	if err != nil || len(running) != connections {
+		t.Errorf("%d statements run (%v), want %d", len(running), err, connections)
+	}
+	unlock()
+	clients.Wait()
+	s.get("/agents").want(http.StatusOK)
+}
+
+// TestKeyHasHalfOfThePlaces: the requests of one key leave half of the places to others.
+func TestKeyHasHalfOfThePlaces(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireServer(t)
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServerOver(t, database, 8, time.Minute, func(o *handlers.Options) { o.MaxConcurrent = 4 })
+	unlock := lockAgents(t, database)
+	var running sync.WaitGroup
+	get := func() { running.Go(func() { s.get("/agents").want(http.StatusOK) }) }
+	get()
+	get()
+	waitForLocks(t, database, 2)
+	s.get("/status").want(http.StatusServiceUnavailable)
+	other, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "other", Kind: keys.Live, Permissions: []string{"read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {other}}).want(http.StatusOK)
+	unlock()
+	running.Wait()
 }
 
 // callbackReader is a body that calls before ahead of each read.

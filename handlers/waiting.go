@@ -89,7 +89,7 @@ func (w *waiting) begin(f compat.ChangeFilter, streams bool) (err error) {
 		w.cursor = *f.Cursor
 		return w.checkCursor()
 	}
-	return w.api.inFlight.Do(func() error {
+	return w.api.inFlight.Do(w.request.principal.ID, func() error {
 		w.cursor, err = w.api.platform.Journal.End(w.request.ctx())
 		return err
 	})
@@ -108,7 +108,7 @@ const maxReads = 20
 // read reports whether there is something to deliver after the cursor, and moves the cursor to just before
 // it: a change or, after many that the key does not see, a page that says to continue.
 func (w *waiting) read(ctx context.Context) (found bool, err error) {
-	err = w.api.inFlight.Do(func() error {
+	err = w.api.inFlight.Do(w.request.principal.ID, func() error {
 		for range maxReads {
 			page, err := w.api.platform.Changes(ctx, &w.request.principal.Key, w.cursor, w.resources, 1)
 			if err != nil {
@@ -198,7 +198,7 @@ func (w *waiting) list(ctx context.Context) (response encodedResponse, err error
 
 // checkKey authenticates the key once more: it may have been revoked meanwhile.
 func (w *waiting) checkKey(ctx context.Context) error {
-	return w.api.inFlight.Do(func() error {
+	return w.api.inFlight.Do(w.request.principal.ID, func() error {
 		principal, err := w.api.identify(ctx, w.echo, w.api.secret(w.echo))
 		if err == nil {
 			err = principal.Require(w.request.route.permission)

@@ -15,10 +15,10 @@ import (
 // concurrent use.
 type DB struct {
 	pool       *sql.DB
-	encryption *encryption    // nil for a pool from New
-	semaphore  *poolSemaphore // nil for no limit
-	on         runner         // the pool, a connection or a transaction
-	session    *session       // nil if statements go to the pool
+	encryption *encryption // nil for a pool from New
+	limits     limits
+	on         runner   // a connection or a transaction; nil for any connection of the pool
+	session    *session // nil if statements go to the pool
 	version    string
 	prefix     string
 	base       string
@@ -27,14 +27,20 @@ type DB struct {
 	schema     *atomic.Pointer[Schema]
 	conflicts  *atomic.Int64
 	refused    *refusedWrites
-	silent     *atomic.Bool     // see Config.GiveUp; nil if it does not
+	silent     *atomic.Bool     // the server has not answered in time, see Config.GiveUp; nil if that does not matter
 	views      Views            // that SELECT statements see, see WithViews
 	waiting    *[]waitingChange // of a transaction, see Later; nil outside of one
 	together   bool             // several statements may be sent together, unless rivals says otherwise
 	rivals     *atomic.Bool     // of the connector
 }
 
-// runner runs statements: *sql.DB, *sql.Conn or *sql.Tx.
+// limits are those of Config.
+type limits struct {
+	acquire   time.Duration // wait for a connection
+	statement time.Duration // wait for the answer to a statement, until its last row was read
+}
+
+// runner runs statements: *sql.Conn or *sql.Tx.
 type runner interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -66,10 +72,6 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if conn.killer, err = newKiller(driver, c, conn.silent); err != nil {
-		return nil, err
-	}
-	conn.seats = newPoolSemaphore(c.MaxOpen, c.AcquireTimeout)
 	pool := sql.OpenDB(conn)
 	pool.SetMaxOpenConns(c.MaxOpen)
 	pool.SetMaxIdleConns(c.MaxOpen)
@@ -80,15 +82,12 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.content = c.Content
 	db.encryption = conn.encryption
 	db.together, db.rivals = conn.together, conn.rivals
-	db.semaphore = conn.seats
+	db.limits = limits{acquire: c.AcquireTimeout, statement: c.IOTimeout}
 	if c.GiveUp {
-		db.silent = conn.silent
-		if conn.killer != nil {
-			conn.killer.silent = conn.silent
-		}
+		db.silent = new(atomic.Bool)
 	}
 	if err := pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(wrap("open database", withSilence(conn.silent, err)), pool.Close())
+		return nil, errors.Join(wrap("open database", err), pool.Close())
 	}
 	return db, nil
 }
@@ -96,7 +95,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 // New wraps an open pool, whose sessions and limits are up to the caller.
 // prefix is the site's table prefix.
 func New(pool *sql.DB, prefix string) *DB {
-	return &DB{pool: pool, on: pool, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema]), conflicts: new(atomic.Int64), refused: new(refusedWrites)}
+	return &DB{pool: pool, limits: limits{longest, longest}, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema]), conflicts: new(atomic.Int64), refused: new(refusedWrites)}
 }
 
 // OpenWhenUp is Open, but retries with growing pauses while the server cannot
@@ -142,26 +141,16 @@ func askApart(ctx context.Context, driver *mysql.Config, c Config, query string)
 	if err != nil {
 		return "", err
 	}
-	pool := sql.OpenDB(conn.Connector)
+	pool := sql.OpenDB(conn)
 	var answer string
+	ctx, cancel := context.WithTimeout(ctx, c.IOTimeout)
+	defer cancel()
 	err = pool.QueryRowContext(ctx, query).Scan(&answer)
-	return answer, errors.Join(wrap("open database", withSilence(conn.silent, err)), pool.Close())
+	return answer, errors.Join(wrap("open database", err), pool.Close())
 }
 
-// withSilence returns the error of a connection to a server that may have been silent.
-func withSilence(silent *atomic.Bool, err error) error {
-	if err == nil || silent == nil || !silent.Load() {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrSilent, err)
-}
-
-// Close closes all connections. It first waits a while for running statements;
-// those of canceled requests are killed.
-func (db *DB) Close() error {
-	defer db.semaphore.drain()()
-	return db.pool.Close()
-}
+// Close closes all connections, each when its statement has ended.
+func (db *DB) Close() error { return db.pool.Close() }
 
 // Version returns the server's version, such as 10.11.19-MariaDB.
 func (db *DB) Version() string { return db.version }
@@ -180,12 +169,5 @@ func (db *DB) TransactionConflicts() int64 { return db.conflicts.Load() }
 // PoolStats are statistics of the connection pool.
 type PoolStats = sql.DBStats
 
-// Stats returns the statistics of the pool. WaitCount counts the waits for a
-// connection, successful or not; the time spent waiting is not recorded.
-func (db *DB) Stats() PoolStats {
-	stats := db.pool.Stats()
-	if db.semaphore != nil {
-		stats.WaitCount, stats.WaitDuration = db.semaphore.waits.Load(), 0
-	}
-	return stats
-}
+// Stats returns the statistics of the pool.
+func (db *DB) Stats() PoolStats { return db.pool.Stats() }

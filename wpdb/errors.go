@@ -45,6 +45,9 @@ var (
 	ErrUnreadable     = errors.New("row cannot be read")                // a column has another type than expected
 )
 
+// errNoLogin is the error of a login that the server did not complete in time.
+var errNoLogin = fmt.Errorf("%w: %w", ErrUnavailable, ErrSilent)
+
 // numbers maps the server's error numbers.
 var numbers = map[uint16]error{
 	1040: ErrUnavailable, 1203: ErrUnavailable, 1226: ErrUnavailable, 1053: ErrUnavailable, 1129: ErrUnavailable, 1130: ErrAccessDenied,
@@ -181,8 +184,8 @@ func wrap(op string, err error) error {
 		e.Kind = ErrCertificate
 	case errors.As(err, &network) && network.Op == "dial", errors.Is(err, syscall.ECONNREFUSED):
 		e.Kind = ErrUnavailable // including dial timeouts, which are deadlines too
-	case errors.Is(err, errHeld):
-		e.Kind = errHeld
+	case errors.Is(err, errNoLogin):
+		e.Kind = ErrUnavailable
 	case errors.Is(err, ErrBusy):
 		e.Kind = ErrBusy
 	case errors.Is(err, context.DeadlineExceeded):

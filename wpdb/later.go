@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"strings"
-	"time"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
@@ -75,10 +74,10 @@ func (db *DB) sendWaiting(ctx context.Context, more ...waitingChange) error {
 		return db.runEach(ctx, all)
 	}
 	found := new(severalResults)
-	sent := time.Now()
-	_, err := db.on.ExecContext(context.WithValue(ctx, severalKey{}, found), strings.Join(texts, ";\n"), args...)
-	spend(ctx, sent)
-	count(ctx, 1, 0)
+	err := db.send(context.WithValue(ctx, severalKey{}, found), func(ctx context.Context, on runner) error {
+		_, err := on.ExecContext(ctx, strings.Join(texts, ";\n"), args...)
+		return err
+	})
 	if err != nil {
 		return db.wrapWrite(all[len(all)-1].op, err)
 	}
@@ -97,15 +96,10 @@ func (db *DB) allSucceed(ctx context.Context, statements []string) bool {
 	if !db.together {
 		return false
 	}
-	release, err := db.acquire(ctx)
-	if err != nil {
-		return false
-	}
-	defer release()
-	defer spend(ctx, time.Now())
-	count(ctx, 1, 0)
-	_, err = db.on.ExecContext(context.WithValue(ctx, severalKey{}, new(severalResults)), strings.Join(statements, ";\n"))
-	return err == nil
+	return nil == db.send(context.WithValue(ctx, severalKey{}, new(severalResults)), func(ctx context.Context, on runner) error {
+		_, err := on.ExecContext(ctx, strings.Join(statements, ";\n"))
+		return err
+	})
 }
 
 func (db *DB) runEach(ctx context.Context, changes []waitingChange) error {

@@ -70,7 +70,7 @@ func TestPreparedStatements(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inner := c.inner
-			tested := &conn{driverConn: &inner, socket: newLink(nil, 0), textOnly: c.textual}
+			tested := &conn{driverConn: &inner, textOnly: c.textual}
 			for _, query := range c.send {
 				ctx, text, _, err := toSQL(t.Context(), Prepared(sq.Expr(query)))
 				if err != nil {

@@ -24,22 +24,67 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// acquire waits for a free connection for one statement; call release after reading its rows.
-func (db *DB) acquire(ctx context.Context) (release func(), err error) {
+// connection takes a connection out of the pool. The error is ErrBusy if none becomes free in time.
+func (db *DB) connection(ctx context.Context) (*sql.Conn, error) {
 	if db.silent != nil && db.silent.Load() {
 		return nil, ErrSilent
 	}
-	if db.session != nil {
-		return func() {}, nil // the session holds one
-	}
 	defer wait(ctx, time.Now())
-	return db.semaphore.acquire(ctx)
+	waiting, cancel := context.WithTimeout(context.WithValue(ctx, requestKey{}, ctx), db.limits.acquire)
+	defer cancel()
+	conn, err := db.pool.Conn(waiting)
+	switch {
+	case errors.Is(err, ErrSilent):
+		db.noteSilence()
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return nil, ErrBusy
+	}
+	return conn, err
 }
 
-// retriable is false on a separate connection: if it is lost, so are its
-// transaction and its locks, and repeating the last statement would run it
-// alone.
-func (db *DB) retriable() bool { return db.session == nil }
+// noteSilence remembers that the server has not answered, if further statements shall not wait for it.
+func (db *DB) noteSilence() {
+	if db.silent != nil {
+		db.silent.Store(true)
+	}
+}
+
+// untilDeadline returns a context with the deadline of another, at most a limit away, that does not end when the
+// client hangs up: a statement would go on at the server while its connection here is free for the next one.
+// If it ends at the limit, its cause is ErrSilent.
+func untilDeadline(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	end, cause := time.Now().Add(limit), ErrSilent
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		end, cause = deadline, context.DeadlineExceeded
+	}
+	return context.WithDeadlineCause(context.WithoutCancel(ctx), end, cause)
+}
+
+// send runs a statement, with what its answer takes, on the connection of the session or on one of the pool.
+func (db *DB) send(ctx context.Context, run func(ctx context.Context, on runner) error) error {
+	on := db.on
+	if on == nil {
+		conn, err := db.connection(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }() // it goes back to the pool
+		on = conn
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	within, cancel := untilDeadline(ctx, db.limits.statement)
+	defer cancel()
+	defer spend(ctx, time.Now())
+	count(ctx, 1, 0)
+	err := run(within, on)
+	if err != nil && errors.Is(context.Cause(within), ErrSilent) {
+		db.noteSilence()
+		return ErrSilent // the server did not even say that it took too long
+	}
+	return err
+}
 
 // All runs a SELECT and scans each row into a T. A read whose connection was
 // lost is repeated once.
@@ -63,16 +108,13 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit
 	}
 	text, args = db.addViews(text, args)
 	for repeated := false; ; repeated = true {
-		// The thread of the lost connection may go on for a while, so the repetition takes another place in
-		// the pool.
-		release, err := db.acquire(ctx)
-		if err != nil {
-			return nil, false, wrap(op, err)
-		}
-		found, more, err = collect(ctx, db, text, args, limit, scan)
-		release()
-		err = wrap(op, withSilence(db.silent, err))
-		if err != nil && !repeated && db.retriable() && errors.Is(err, ErrLinkLost) {
+		err = db.send(ctx, func(ctx context.Context, on runner) (err error) {
+			found, more, err = collect(ctx, on, text, args, limit, scan)
+			return err
+		})
+		// A connection of a session is lost with its transaction and its locks: repeating the last statement
+		// would run it alone.
+		if err = wrap(op, err); db.session == nil && !repeated && errors.Is(err, ErrLinkLost) {
 			continue
 		}
 		if err != nil {
@@ -83,10 +125,8 @@ func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit
 }
 
 // collect has the only loop over rows.
-func collect[T any](ctx context.Context, db *DB, text string, args []any, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
-	defer spend(ctx, time.Now())
-	rows, err := db.on.QueryContext(ctx, text, args...)
-	count(ctx, 1, 0)
+func collect[T any](ctx context.Context, on runner, text string, args []any, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
+	rows, err := on.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -258,21 +298,19 @@ func (c change) apply(ctx context.Context, db *DB) (Result, error) {
 }
 
 func (c change) run(ctx context.Context, db *DB) (Result, error) {
-	release, err := db.acquire(ctx)
-	if err != nil {
-		return Result{}, wrap(c.op, err)
-	}
-	defer release()
-	sent := time.Now()
-	result, err := db.on.ExecContext(ctx, c.text, c.args...)
-	spend(ctx, sent)
-	count(ctx, 1, 0)
-	if err != nil {
-		return Result{}, db.wrapWrite(c.op, err)
-	}
-	rows, rowsErr := result.RowsAffected()
-	id, idErr := result.LastInsertId()
-	return Result{Rows: rows, ID: id}, wrap(c.op, errors.Join(rowsErr, idErr))
+	var done Result
+	err := db.send(ctx, func(ctx context.Context, on runner) error {
+		result, err := on.ExecContext(ctx, c.text, c.args...)
+		if err != nil {
+			return err
+		}
+		done.Rows, err = result.RowsAffected()
+		if err == nil {
+			done.ID, err = result.LastInsertId()
+		}
+		return err
+	})
+	return done, db.wrapWrite(c.op, err)
 }
 
 func changesRows(stmt sq.Sqlizer) bool {
@@ -306,7 +344,6 @@ type Usage struct {
 	queries, rows       atomic.Int64
 	busy, waited, asked atomic.Int64 // nanoseconds
 	weight, maxWeight   atomic.Int64 // bytes read since Allow
-	party               atomic.Int64 // see ChargeTo
 }
 
 // Busy returns how long statements took so far, and Waited how long the request waited for
@@ -363,26 +400,10 @@ func weigh(ctx context.Context, bytes int64) bool {
 
 type usageKey struct{}
 
-// WithUsage returns a context that counts statements and rows, for the party of ctx.
+// WithUsage returns a context that counts statements and rows.
 func WithUsage(ctx context.Context) (context.Context, *Usage) {
 	u := new(Usage)
-	u.party.Store(partyOf(ctx))
 	return context.WithValue(ctx, usageKey{}, u), u
-}
-
-// ChargeTo charges all further statements under a context of WithUsage to a party, such as an API key.
-// Parties share the connections fairly; each statement without a party counts as a party by itself.
-func ChargeTo(ctx context.Context, party int64) {
-	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
-		u.party.Store(party)
-	}
-}
-
-func partyOf(ctx context.Context) int64 {
-	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
-		return u.party.Load()
-	}
-	return 0
 }
 
 // spend adds the time since a statement was sent.

@@ -45,7 +45,7 @@ func (db *DB) WriteRefused() bool { return db.refused.noticed.Load() || len(db.R
 
 // wrapWrite is wrap for a statement that changes rows.
 func (db *DB) wrapWrite(op string, err error) error {
-	err = wrap(op, withSilence(db.silent, err))
+	err = wrap(op, err)
 	if errors.Is(err, ErrAccessDenied) {
 		db.refused.noticed.Store(true)
 	}

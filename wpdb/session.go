@@ -22,26 +22,23 @@ const sqlMode = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITU
 // defaults of the server and the data source name.
 type connector struct {
 	driver.Connector
-	killer   *killer        // nil if nothing is killed
-	seats    *poolSemaphore // of the pool, which threads that outlive their connections occupy; nil for none
-	lockWait int64          // limit for row locks, in seconds
-	limit    time.Duration  // within which the server ends any statement
-	together bool           // several statements may be sent together, unless rivals says otherwise
-	rivals   *atomic.Bool   // set once a server is seen on which other nodes abort transactions
+	connectTimeout, ioTimeout time.Duration // see Config
 
+	lockWait   int64        // limit for row locks, in seconds
+	together   bool         // several statements may be sent together, unless rivals says otherwise
+	rivals     *atomic.Bool // set once a server is seen on which other nodes abort transactions
 	encryption *encryption
-	silent     *atomic.Bool // set when the server has not answered in time
 }
 
 // newConnector sets the session on a copy of the configuration. version is the
 // server's; if it is empty, settings that depend on it are omitted.
 func newConnector(base *mysql.Config, c Config, version string) (*connector, error) {
 	cfg := base.Clone()
-	cfg.ParseTime = false               // dates stay texts, as the API prints them
-	cfg.InterpolateParams = true        // one round trip per query, without preparing
-	cfg.ClientFoundRows = true          // an UPDATE returns matched rows, not changed ones
-	cfg.MultiStatements = version != "" // for Later alone, see oneStatement
-	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = c.ConnectTimeout, c.IOTimeout, c.IOTimeout
+	cfg.ParseTime = false                                    // dates stay texts, as the API prints them
+	cfg.InterpolateParams = true                             // one round trip per query, without preparing
+	cfg.ClientFoundRows = true                               // an UPDATE returns matched rows, not changed ones
+	cfg.MultiStatements = version != ""                      // for Later alone, see oneStatement
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = 0, 0, 0 // every call has a context that ends
 	cfg.Logger = silent{}
 	lockWait := max(1, int64(c.LockWait/time.Second))
 	cfg.Params = map[string]string{
@@ -60,8 +57,7 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
-	opened := &connector{lockWait: lockWait, limit: c.StatementTimeout + c.LockWait, together: cfg.MultiStatements, rivals: new(atomic.Bool), silent: new(atomic.Bool)}
-	cfg.DialFunc = opened.dialLink
+	opened := &connector{connectTimeout: c.ConnectTimeout, ioTimeout: c.IOTimeout, lockWait: lockWait, together: cfg.MultiStatements, rivals: new(atomic.Bool)}
 	opened.encryption = newEncryption(cfg)
 	if cfg.TLS != nil {
 		cfg.TLS.VerifyConnection = opened.encryption.note
@@ -74,92 +70,64 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	return opened, nil
 }
 
-// newKiller returns a killer for the same server. Its time limits are short, because a KILL returns at once
-// unless the server has other problems.
-func newKiller(base *mysql.Config, c Config, silent *atomic.Bool) (*killer, error) {
-	c.IOTimeout = c.ConnectTimeout
-	own, err := newConnector(base, c, "")
-	if err != nil {
-		return nil, err
-	}
-	own.silent = silent
-	return &killer{connect: own.open}, nil
-}
-
-// Connect logs in. It returns at once when its context ends, but the login goes on in the background: the
-// server's thread would outlive an aborted one.
+// Connect logs in, within the time of the request that waits for it.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
-	if ctx.Done() == nil {
-		return c.login(ctx)
+	if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
+		ctx = request // not the shorter wait for a free connection
 	}
-	type result struct {
-		conn driver.Conn
-		err  error
-	}
-	ended := make(chan result, 1)
-	go func() {
-		conn, err := c.login(context.WithoutCancel(ctx))
-		ended <- result{conn, err}
-	}()
-	select {
-	case r := <-ended:
-		return r.conn, r.err
-	case <-ctx.Done():
-		c.seats.occupyUntil(func() {
-			if r := <-ended; r.err == nil {
-				_ = r.conn.Close() // an error would have no consequence
-			}
-		})
-		return nil, ctx.Err()
+	ctx, cancel := context.WithTimeout(ctx, c.connectTimeout)
+	defer cancel()
+	inner, err := c.open(ctx)
+	switch {
+	case err == nil:
+		return &conn{driverConn: inner, limit: c.ioTimeout}, nil
+	case ctx.Err() != nil:
+		return nil, errNoLogin
+	default:
+		return nil, err
 	}
 }
 
-func (c *connector) login(ctx context.Context) (driver.Conn, error) {
-	era, err := c.killer.ready(ctx)
-	if err != nil {
-		return nil, err
-	}
-	inner, socket, err := c.open(ctx)
-	if err != nil {
-		if socket != nil && socket.orphan.Load() {
-			c.seats.occupyUntil(func() { <-socket.over })
-		}
-		return nil, err
-	}
-	return &conn{driverConn: inner, socket: socket, seats: c.seats, killer: c.killer, thread: c.killer.reach(ctx, era, inner, socket)}, nil
-}
+// requestKey is the key of the context of the request for which a connection is opened.
+type requestKey struct{}
 
-// open logs in. The returned socket is nil if none was opened.
-func (c *connector) open(ctx context.Context) (driverConn, *link, error) {
-	var socket *link
-	opened, err := c.Connector.Connect(context.WithValue(ctx, linkKey{}, &socket))
+// open logs in and sets up the session.
+func (c *connector) open(ctx context.Context) (driverConn, error) {
+	opened, err := c.Connector.Connect(ctx)
 	if err != nil {
-		return nil, socket, err
+		return nil, err
 	}
 	inner := opened.(driverConn)
-	// Set by a statement, because the supported servers have two names for the variable.
-	_, err = inner.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil)
-	if err != nil {
-		return nil, socket, fmt.Errorf("set isolation level: %w", closeAfter(inner, err))
+	if err := c.setUp(ctx, inner); err != nil {
+		_ = inner.Close() // the first error says more
+		return nil, err
 	}
+	return inner, nil
+}
+
+// setUp sets what the driver's parameters cannot: a variable with two names, and those that not every server has.
+func (c *connector) setUp(ctx context.Context, inner driverConn) error {
+	if _, err := inner.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
+		return fmt.Errorf("set isolation level: %w", err)
+	}
+	var refusal *mysql.MySQLError
 	for _, setting := range c.serverSettings() {
-		_, err = inner.ExecContext(ctx, "SET SESSION "+setting.name+" = ?", []driver.NamedValue{{Ordinal: 1, Value: setting.value}})
-		var refusal *mysql.MySQLError
+		_, err := inner.ExecContext(ctx, "SET SESSION "+setting.name+" = ?", []driver.NamedValue{{Ordinal: 1, Value: setting.value}})
 		if err != nil && !errors.As(err, &refusal) {
-			return nil, socket, fmt.Errorf("set %s: %w", setting.name, closeAfter(inner, err))
+			return fmt.Errorf("set %s: %w", setting.name, err)
 		}
 	}
-	if c.together && !c.rivals.Load() {
-		found, err := readVariables(ctx, inner, rivalVariables)
-		var refusal *mysql.MySQLError
-		if err != nil && !errors.As(err, &refusal) {
-			return nil, socket, fmt.Errorf("read variables: %w", closeAfter(inner, err))
-		}
-		if err != nil || clusterOf(found, nil).MultiPrimary() { // a server that refuses to tell may be one
-			c.rivals.Store(true)
-		}
+	if !c.together || c.rivals.Load() {
+		return nil
 	}
-	return inner, socket, nil
+	found, err := readVariables(ctx, inner, rivalVariables)
+	if err != nil && !errors.As(err, &refusal) {
+		return fmt.Errorf("read variables: %w", err)
+	}
+	if err != nil || clusterOf(found, nil).MultiPrimary() { // a server that refuses to tell may be one
+		c.rivals.Store(true)
+	}
+	return nil
 }
 
 // rivalVariables show whether several servers of a cluster accept writes.
@@ -207,18 +175,6 @@ func (c *connector) serverSettings() []serverSetting {
 		{"wsrep_sync_wait", int64(1)},
 		{"group_replication_consistency", "BEFORE"},
 	}
-}
-
-// Close closes the killer, which the pool's own Close does not.
-func (c *connector) Close() error {
-	c.killer.close()
-	return nil
-}
-
-// closeAfter closes the connection and keeps the first error.
-func closeAfter(conn driver.Conn, err error) error {
-	_ = conn.Close()
-	return err
 }
 
 // silent discards the driver's log lines: every error is also returned to the

@@ -88,8 +88,10 @@ func beforeCommit(err error) error {
 const failedCommit = 1180
 
 func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) error) (err error) {
+	whole, cancel := untilDeadline(ctx, longest)
+	defer cancel()
 	sent := time.Now()
-	tx, err := db.session.conn.BeginTx(ctx, nil)
+	tx, err := db.session.conn.BeginTx(whole, nil)
 	spend(ctx, sent)
 	count(ctx, 1, 0)
 	if err != nil {
@@ -131,15 +133,7 @@ type session struct{ conn *sql.Conn }
 
 // Session reserves one connection for all of work's statements and transactions.
 func (db *DB) Session(ctx context.Context, op string, work func(*DB) error) (err error) {
-	since := time.Now()
-	release, err := db.semaphore.acquire(ctx)
-	if err != nil {
-		wait(ctx, since)
-		return wrap(op, err)
-	}
-	defer release()
-	conn, err := db.pool.Conn(ctx)
-	wait(ctx, since)
+	conn, err := db.connection(ctx)
 	if err != nil {
 		return wrap(op, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -32,31 +33,55 @@ func LimitURL(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// InFlight bounds the number of requests that are processed at the same time; nil sets no limit. A request
-// only has a place while it uses the database, not while its client sends the body or reads the response,
-// so slow clients block nobody.
-type InFlight chan struct{}
+// InFlight bounds the number of requests that are processed at the same time, and lets each key have half of
+// them; nil sets no limit. A request only has a place while it uses the database, not while its client sends
+// the body or reads the response, so slow clients block nobody.
+type InFlight struct {
+	places int
+
+	mu    sync.Mutex
+	taken int
+	byKey map[int64]int
+}
 
 // NewInFlight returns a limit of n; 0 for none.
-func NewInFlight(n int) InFlight {
+func NewInFlight(n int) *InFlight {
 	if n == 0 {
 		return nil
 	}
-	return make(InFlight, n)
+	return &InFlight{places: n, byKey: map[int64]int{}}
 }
 
-// Do calls work in one of the places. If all are taken it returns ErrOverloaded at once: waiting would only
-// add load to a busy database.
-func (f InFlight) Do(work func() error) error {
+// Do calls work in one of the places, for a key or, while none is known, for 0. If there is none it returns
+// ErrOverloaded at once: waiting would only add load to a busy database.
+func (f *InFlight) Do(key int64, work func() error) error {
 	if f == nil {
 		return work()
 	}
-	select {
-	case f <- struct{}{}:
-		defer func() { <-f }()
-		return work()
-	default:
+	if !f.take(key) {
 		return ErrOverloaded
+	}
+	defer f.leave(key)
+	return work()
+}
+
+func (f *InFlight) take(key int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.taken == f.places || key != 0 && f.byKey[key] >= max(1, f.places/2) {
+		return false
+	}
+	f.taken++
+	f.byKey[key]++
+	return true
+}
+
+func (f *InFlight) leave(key int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.taken--
+	if f.byKey[key]--; f.byKey[key] == 0 {
+		delete(f.byKey, key)
 	}
 }
 
