@@ -18,12 +18,15 @@ import (
 	"github.com/bookside/bookside/fixtures"
 )
 
+// noPrices is the price breakdown of an order without items.
+const noPrices = `{"before_subtotal":[],"subtotal":[],"after_subtotal":[],"total":[],"balance":[]}`
+
 // newOrder returns the row of an order of customer 12 that costs 100, for which nothing else was sent.
 func newOrder(other map[string]any) fixtures.Change {
 	values := map[string]any{
 		"id": "<id:order:1>", "subtotal": "100.0000", "total": "100.0000", "status": "open", "fulfillment_status": "not_fulfilled",
 		"payment_status": "not_paid", "source_id": nil, "source_url": "", "ip_address": nil, "customer_id": "12", "customer_comment": "",
-		"confirmation_code": "<code7:order.confirmation_code:1>", "price_breakdown": `{"before_subtotal":[]}`, "coupon_code": nil,
+		"confirmation_code": "<code7:order.confirmation_code:1>", "price_breakdown": noPrices, "coupon_code": nil,
 		"coupon_discount": "0.0000", "tax_total": "0.0000", "initial_payment_data": `{"time":"later"}`,
 	}
 	maps.Copy(values, other)
@@ -48,7 +51,7 @@ func newInvoice(total string) fixtures.Change {
 		"id": "<id:invoice:1>", "order_id": "<id:order:1>", "invoice_number": nil, "status": "open", "charge_amount": total,
 		"due_at": "<now_utc>", "payment_portion": "full", "access_key": "<uuid:invoice.access_key:1>",
 		"data": `{"company":"Praxis am Stadtpark GmbH","from":"<br>","to":"S\u00f8ren Weber<br>customer12@example.test<br>+491719502293",` +
-			`"price_breakdown":{"before_subtotal":[]},"tax_id":"DE123456789","totals":{"subtotal":"100.0000","total":"` + total + `"}}`,
+			`"price_breakdown":` + noPrices + `,"tax_id":"DE123456789","totals":{"subtotal":"100.0000","total":"` + total + `"}}`,
 	})
 }
 

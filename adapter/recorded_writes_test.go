@@ -221,6 +221,9 @@ func writesNothing(name string) difference {
 // queuedMessages: the plugin sends while it works; we leave sending to the site's next job run.
 const queuedMessages = "messages are queued for the site to send"
 
+// checkoutPrices: the forms were posted without JavaScript, and so without what it makes of prices.
+const checkoutPrices = "prices are as a visitor's checkout writes them"
+
 // postedIDs are ids that come from a form to the plugin, as numbers.
 var postedIDs = regexp.MustCompile(`"(agent_id|service_id)":(\d+)`)
 
@@ -249,6 +252,7 @@ var differencesOfAll = []difference{
 			}
 		}
 	}},
+	{checkoutPrices, func(e *expectation) { e.UseCheckoutPrices() }},
 	{"no user of the site is logged in", func(e *expectation) {
 		for _, row := range e.rows("latepoint_activities") {
 			row.Values["initiated_by"], row.Values["initiated_by_id"] = "", "0"
@@ -270,6 +274,7 @@ var wantDifferences = map[string]int{
 	"an occupied time is rejected":                                1,
 	"an order follows its only booking to another customer":       1,
 	"a payment goes to another customer with its order":           2,
+	checkoutPrices:        26,
 	queuedMessages:        52,
 	noMail.name:           1,
 	bookingUnchanged.name: 1,

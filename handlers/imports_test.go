@@ -84,7 +84,7 @@ var allowedImports = map[string][]string{
 	"adapter/busytimes":    {"adapter/availability"},
 	"adapter/coalesce":     {},
 	"adapter/language":     {},
-	"adapter/automation":   {"adapter/language"},
+	"adapter/automation":   {"adapter/language", "adapter/sanitize"},
 	"adapter/queue":        {"adapter/domain"},
 	"adapter/sanitize":     {},
 	"adapter/signed":       {"adapter/domain", "wpdb"},

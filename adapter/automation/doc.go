@@ -3,6 +3,5 @@
 // replaced. It mirrors OsProcessJobsHelper, OsProcessModel and OsReplacerHelper,
 // LatePoint 5.6.5.
 //
-// It is pure: the caller passes rows, values and the present instant. It imports the
-// standard library, and gomponents for HTML.
+// It is pure: the caller passes rows, values and the present instant.
 package automation

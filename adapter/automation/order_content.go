@@ -1,31 +1,35 @@
 package automation
 
 import (
+	"slices"
 	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"github.com/bookside/bookside/adapter/sanitize"
 )
 
-// OrderContent is what an order consists of, for the variables that show it as a whole.
+// OrderContent is what an order consists of, for the variables that show it as a whole. Prices are formatted
+// with all their decimals, unless said otherwise.
 type OrderContent struct {
-	// Breakdown is the column price_breakdown. If it is not JSON, the prices of Items are shown.
-	Breakdown string
-	Items     []OrderItem
-	Payments  []OrderPayment
-	Paid      bool // whether anything was paid
-	// FormatAmount formats a plain number of Breakdown as a price and returns other texts
-	// as they are.
-	FormatAmount func(text string) string
+	// Breakdown is the column price_breakdown. If it is empty or not JSON, Items and ItemsTotal are shown.
+	Breakdown    string
+	Items        []OrderItem
+	ItemsTotal   string
+	Credits      string // what was paid, with a minus before it unless that is nothing
+	BalanceDue   string
+	Transactions []OrderPayment
 }
 
-// OrderItem is an item of an order. Price is formatted.
+// OrderItem is an item of an order.
 type OrderItem struct {
+	Heading     string // of its price, in English
 	Name, Price string
 	Details     []string // when and with whom, or the services of a bundle
 }
 
-// OrderPayment is a payment of an order. Portion is as stored, Amount formatted.
+// OrderPayment is a payment of an order. Portion is as stored, Amount formatted without empty decimals.
 type OrderPayment struct{ Portion, Amount string }
 
 // priceRow is a row of a price breakdown.
@@ -42,41 +46,37 @@ const (
 	totalRow
 )
 
-// priceRows returns what an order costs, as rows in display order: the stored parts before and after the
-// subtotal, and the sums (OsPriceBreakdownHelper and OsOrderModel::generate_price_breakdown_rows, LatePoint
-// 5.6.5). The total is shown in any case; the plugin leaves it out of stored breakdowns.
+// priceRows returns what an order costs, as rows in display order: the stored breakdown as it is, and what is
+// due at present (OsPriceBreakdownHelper and OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5).
 func (o OrderVariables) priceRows() []priceRow {
-	rows, after := o.itemRows(), []priceRow(nil)
+	rows := o.itemRows()
 	if stored, err := decodeTree(o.Content.Breakdown); err == nil {
 		if breakdown, ok := stored.(object); ok && len(breakdown) > 0 {
-			rows = o.Content.storedRows(breakdown.get("before_subtotal"))
-			after = o.Content.storedRows(breakdown.get("after_subtotal"))
+			rows = slices.Concat(storedRows(breakdown.get("before_subtotal")), storedRows(breakdown.get("after_subtotal")))
 		}
 	}
-	if len(after) > 0 {
-		rows = append(append(rows, priceRow{label: o.Texts.Of("Subtotal"), value: o.Subtotal}), after...)
-	}
-	payments := o.PaymentsTotal
-	if o.Content.Paid {
-		payments = "-" + payments
-	}
 	return append(rows,
-		priceRow{label: o.Texts.Of("Total Price"), value: o.Total},
-		priceRow{label: o.Texts.Of("Payments and Credits"), value: payments},
-		priceRow{style: totalRow, label: o.Texts.Of("Balance Due"), value: o.BalanceDue},
+		priceRow{label: o.Texts.Of("Payments and Credits"), value: o.Content.Credits},
+		priceRow{style: totalRow, label: o.Texts.Of("Balance Due"), value: o.Content.BalanceDue},
 	)
 }
 
+// itemRows returns the prices of an order without a breakdown.
 func (o OrderVariables) itemRows() []priceRow {
-	rows := make([]priceRow, len(o.Content.Items))
-	for i, item := range o.Content.Items {
-		rows[i] = priceRow{label: item.Name, value: item.Price}
+	var rows []priceRow
+	last := ""
+	for _, item := range o.Content.Items {
+		if item.Heading != last {
+			rows = append(rows, priceRow{style: headingRow, label: o.Texts.Of(item.Heading)})
+		}
+		last = item.Heading
+		rows = append(rows, priceRow{label: item.Name, value: item.Price})
 	}
-	return rows
+	return append(rows, priceRow{label: o.Texts.Of("Total Price"), value: o.Content.ItemsTotal})
 }
 
 // storedRows flattens parts of a stored breakdown. A heading is shown once for consecutive parts.
-func (c OrderContent) storedRows(parts any) []priceRow {
+func storedRows(parts any) []priceRow {
 	var rows []priceRow
 	last := ""
 	for _, part := range members(parts) {
@@ -87,13 +87,13 @@ func (c OrderContent) storedRows(parts any) []priceRow {
 		}
 		last = heading
 		for _, item := range items {
-			rows = append(rows, c.storedRow(item))
-			rows = append(rows, c.storedRows(item.get("sub_items"))...)
+			rows = append(rows, storedRow(item))
+			rows = append(rows, storedRows(item.get("sub_items"))...)
 		}
 		if len(items) == 0 && text(part.get("label")) != "" {
-			rows = append(rows, c.storedRow(part))
+			rows = append(rows, storedRow(part))
 		}
-		if sub := c.storedRows(part.get("sub_items")); len(sub) > 0 {
+		if sub := storedRows(part.get("sub_items")); len(sub) > 0 {
 			if heading := text(part.get("sub_items_heading")); heading != "" {
 				rows = append(rows, priceRow{style: headingRow, label: heading})
 			}
@@ -103,10 +103,8 @@ func (c OrderContent) storedRows(parts any) []priceRow {
 	return rows
 }
 
-func (c OrderContent) storedRow(item object) priceRow {
-	return priceRow{
-		label: text(item.get("label")), note: text(item.get("note")), badge: text(item.get("badge")), value: c.FormatAmount(text(item.get("value"))),
-	}
+func storedRow(item object) priceRow {
+	return priceRow{label: text(item.get("label")), note: text(item.get("note")), badge: text(item.get("badge")), value: text(item.get("value"))}
 }
 
 // paymentPortions are the plugin's words for portions of an order.
@@ -125,7 +123,7 @@ func (o OrderVariables) contentText() Variables {
 	for _, item := range o.Content.Items {
 		items = append(items, strings.Join(nonEmpty(append([]string{item.Name}, item.Details...)...), ", "))
 	}
-	for _, p := range o.Content.Payments {
+	for _, p := range o.Content.Transactions {
 		payments = append(payments, strings.Join(nonEmpty(o.Texts.Of(paymentPortions[p.Portion]), p.Amount), ": "))
 	}
 	if len(payments) == 0 {
@@ -157,8 +155,8 @@ func (o OrderVariables) contentHTML() Variables {
 		items[i] = item.html(i == len(o.Content.Items)-1)
 	}
 	payments := g.Text(o.Texts.Of(noPayments))
-	if len(o.Content.Payments) > 0 {
-		payments = table(g.Map(o.Content.Payments, func(p OrderPayment) g.Node {
+	if len(o.Content.Transactions) > 0 {
+		payments = table(g.Map(o.Content.Transactions, func(p OrderPayment) g.Node {
 			return priceRow{label: o.Texts.Of(paymentPortions[p.Portion]), value: p.Amount}.html()
 		}))
 	}
@@ -173,20 +171,23 @@ func table(rows []g.Node) g.Node {
 
 func (r priceRow) html() g.Node {
 	if r.style == headingRow {
-		return h.Tr(h.Td(g.Attr("colspan", "2"), h.Style(headingStyle), g.Text(r.label)))
+		return h.Tr(h.Td(g.Attr("colspan", "2"), h.Style(headingStyle), escaped(r.label)))
 	}
 	label, value := labelStyle, valueStyle
 	if r.style == totalRow {
 		label, value = label+totalStyle, value+totalStyle
 	}
 	return h.Tr(
-		h.Td(h.Style(label), g.Text(r.label), aside(r.note), aside(r.badge)),
-		h.Td(h.Style(value), g.Text(r.value)),
+		h.Td(h.Style(label), escaped(r.label), aside(r.note), aside(r.badge)),
+		h.Td(h.Style(value), escaped(r.value)),
 	)
 }
 
+// escaped returns a text in which entities stay entities: the site may have &pound; as its currency.
+func escaped(text string) g.Node { return g.Raw(sanitize.HTML(text)) }
+
 func aside(note string) g.Node {
-	return g.If(note != "", g.Group{g.Text(" "), h.Span(h.Style(asideStyle), g.Text(note))})
+	return g.If(note != "", g.Group{g.Text(" "), h.Span(h.Style(asideStyle), escaped(note))})
 }
 
 func (i OrderItem) html(last bool) g.Node {

@@ -35,46 +35,36 @@ func needsOf(processes []automation.Process) (needs templateNeeds) {
 
 // orderContent reads the contents of a snapshot's order.
 func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, snapshot Snapshot) (*automation.OrderContent, error) {
-	content := &automation.OrderContent{FormatAmount: func(text string) string { return formatAmount(w, text) }, Paid: records.LedgerOf(snapshot.Order.Payments).Net().IsPositive()}
+	paid, itemsTotal := records.LedgerOf(snapshot.Order.Payments).Net(), decimal.Zero
+	content := &automation.OrderContent{Credits: w.Currency.FormatExactly(paid), BalanceDue: w.Currency.FormatExactly(snapshot.Order.Total.Sub(paid))}
+	if paid.IsPositive() {
+		content.Credits = "-" + content.Credits
+	}
 	var err error
 	if content.Breakdown, err = records.LoadPriceBreakdown(ctx, s, snapshot.Order.ID); err != nil {
 		return nil, err
 	}
 	for _, p := range snapshot.Order.Payments {
-		content.Payments = append(content.Payments, automation.OrderPayment{Portion: p.PaymentPortion, Amount: w.Currency.Format(p.Amount)})
+		content.Transactions = append(content.Transactions, automation.OrderPayment{Portion: p.PaymentPortion, Amount: w.Currency.Format(p.Amount)})
 	}
 	bookings, err := bookingsOfItems(ctx, s, snapshot)
 	if err != nil {
 		return nil, err
 	}
 	for _, item := range snapshot.Order.Items {
-		shown := automation.OrderItem{Price: w.Currency.Format(item.Total)}
+		itemsTotal = itemsTotal.Add(item.Total)
+		shown := automation.OrderItem{Heading: "Service", Price: w.Currency.FormatExactly(item.Total)}
 		if b, ok := bookings[item.ID]; ok && item.Variant != records.BundleItem {
 			variables := bookingVariables(w, &BookingSnapshot{Booking: b}, "")
 			shown.Name, shown.Details = variables.Service, []string{variables.When(), b.Agent.FullName}
 		} else {
 			bundle := snapshot.Order.bundles[itemBundle(item)]
-			shown.Name, shown.Details = bundle.name, bundle.services
+			shown.Heading, shown.Name, shown.Details = "Bundle", bundle.name, bundle.services
 		}
 		content.Items = append(content.Items, shown)
 	}
+	content.ItemsTotal = w.Currency.FormatExactly(itemsTotal)
 	return content, nil
-}
-
-// maxAmountText is longer than any amount in a column.
-const maxAmountText = 24
-
-// formatAmount formats a plain number, as the plugin's order form stores it, as a price; other texts
-// already are prices.
-func formatAmount(w session.WriteSettings, text string) string {
-	if len(text) > maxAmountText || strings.Trim(text, "-.0123456789") != "" {
-		return text
-	}
-	amount, err := decimal.NewFromString(text)
-	if err != nil {
-		return text
-	}
-	return w.Currency.Format(amount)
 }
 
 // bookingsOfItems returns the bookings of a snapshot's order, by order item. It reads nothing if the

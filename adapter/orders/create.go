@@ -79,7 +79,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 // customer, as every order does.
 func insertNewOrder(ctx context.Context, tx *session.Tx, w session.WriteSettings, n New, customer records.BookingCustomer) (int64, error) {
 	// With a breakdown, the plugin does not compute prices from the items.
-	breakdown := records.PriceBreakdown{BeforeSubtotal: []records.BreakdownPart{}}
+	breakdown := records.NewPriceBreakdown()
 	if err := tx.Update(ctx, wpdb.Customers, customer.ID, session.Row{tx.UpdateTimestamp()}); err != nil {
 		return 0, err
 	}

@@ -18,11 +18,15 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// PriceBreakdown is the composition of an order's price, as its column stores it
-// (OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5).
+// PriceBreakdown is the composition of an order's price, as a visitor's checkout stores it in the order and
+// its invoice (OsCartModel::generate_price_breakdown_rows, LatePoint 5.6.5). The sums are computed when they
+// are shown.
 type PriceBreakdown struct {
-	BeforeSubtotal []BreakdownPart    `json:"before_subtotal"`
-	AfterSubtotal  *breakdownOfTotals `json:"after_subtotal,omitempty"`
+	BeforeSubtotal []BreakdownPart `json:"before_subtotal"`
+	Subtotal       [0]string       `json:"subtotal"`
+	AfterSubtotal  any             `json:"after_subtotal"` // an empty list, or breakdownOfTotals
+	Total          [0]string       `json:"total"`
+	Balance        [0]string       `json:"balance"`
 }
 
 // breakdownOfTotals are discounts and taxes, as Pro Features breaks them down.
@@ -32,38 +36,36 @@ type breakdownOfTotals struct {
 }
 
 type breakdownTotals struct {
-	Items []breakdownTotal `json:"items"`
-}
-
-type breakdownTotal struct {
-	Label    string `json:"label"`
-	RawValue any    `json:"raw_value"` // a number where PHP negates the text
-	Value    string `json:"value"`
-	Badge    string `json:"badge,omitempty"`
-	Type     string `json:"type,omitempty"`
+	Items []breakdownItem `json:"items"`
 }
 
 // BreakdownPart is a part of a price breakdown that has its own heading.
 type BreakdownPart struct {
 	Heading  string          `json:"heading"`
 	Items    []breakdownItem `json:"items"`
-	SubItems []breakdownItem `json:"sub_items"`
+	SubItems []breakdownItem `json:"sub_items,omitempty"`
 }
 
+// breakdownItem is a line of a price breakdown. Value is RawValue as customers read it.
 type breakdownItem struct {
-	Value    string `json:"value"`
+	Style    string `json:"style,omitempty"`
 	Label    string `json:"label"`
-	Style    string `json:"style"`
-	Type     string `json:"type"`
-	Note     string `json:"note"`
-	Badge    string `json:"badge"`
 	RawValue string `json:"raw_value"`
+	Value    string `json:"value"`
+	Note     string `json:"note,omitempty"`
+	Badge    string `json:"badge,omitempty"`
+	Type     string `json:"type,omitempty"`
 }
 
-// BreakdownOf returns the breakdown of one booking of a service, as the plugin's form for staff stores it.
-// Its notes come from Pro Features, without which a booking has nothing but a price.
+// NewPriceBreakdown returns the breakdown of parts without discounts and taxes.
+func NewPriceBreakdown(parts ...BreakdownPart) PriceBreakdown {
+	return PriceBreakdown{BeforeSubtotal: append([]BreakdownPart{}, parts...), AfterSubtotal: [0]string{}}
+}
+
+// BreakdownOf returns the breakdown of one booking of a service. Its notes and sub-items come from Pro
+// Features, without which a booking has nothing but a price.
 func BreakdownOf(w session.WriteSettings, service string, b pricing.Booking) PriceBreakdown {
-	part := BreakdownPart{Heading: w.Texts.Of("Service"), Items: []breakdownItem{newBreakdownItem(service, b.ServiceAmount())}, SubItems: []breakdownItem{}}
+	part := BreakdownPart{Heading: w.Texts.Of("Service"), Items: []breakdownItem{newBreakdownItem(w, service, b.ServiceAmount())}}
 	var notes []string
 	if b.Multiplied() {
 		notes = append(notes, fmt.Sprintf("(%d x %s)", b.Attendees, w.Currency.FormatExactly(b.Service)))
@@ -74,7 +76,7 @@ func BreakdownOf(w session.WriteSettings, service string, b pricing.Booking) Pri
 	part.Items[0].Note = strings.Join(notes, " ")
 	byID := func(a, b pricing.Extra) int { return cmp.Compare(a.ID, b.ID) }
 	for _, e := range slices.SortedFunc(slices.Values(b.Extras), byID) {
-		item := newBreakdownItem(e.Name, b.ExtraAmount(e))
+		item := newBreakdownItem(w, e.Name, b.ExtraAmount(e))
 		item.Style = "sub"
 		if e.Quantity > 1 {
 			one := "0"
@@ -85,11 +87,11 @@ func BreakdownOf(w session.WriteSettings, service string, b pricing.Booking) Pri
 		}
 		part.SubItems = append(part.SubItems, item)
 	}
-	return PriceBreakdown{BeforeSubtotal: []BreakdownPart{part}}
+	return NewPriceBreakdown(part)
 }
 
-func newBreakdownItem(label string, amount decimal.Decimal) breakdownItem {
-	return breakdownItem{Value: amount.StringFixed(2), Label: label, RawValue: domain.AmountText(amount)}
+func newBreakdownItem(w session.WriteSettings, label string, amount decimal.Decimal) breakdownItem {
+	return breakdownItem{Label: label, RawValue: domain.AmountText(amount), Value: w.Currency.FormatExactly(amount)}
 }
 
 // WithTotals returns the breakdown with the discount of a coupon, "" for none, and with taxes, as Pro
@@ -97,20 +99,18 @@ func newBreakdownItem(label string, amount decimal.Decimal) breakdownItem {
 func (b PriceBreakdown) WithTotals(w session.WriteSettings, totals pricing.Totals, coupon string) PriceBreakdown {
 	var after breakdownOfTotals
 	if coupon != "" {
-		after.Discounts = &breakdownTotals{[]breakdownTotal{{
-			Label: "Coupon", RawValue: json.Number(totals.Discount.Neg().String()), Value: "-" + w.Currency.FormatExactly(totals.Discount), Badge: coupon, Type: "credit",
+		after.Discounts = &breakdownTotals{[]breakdownItem{{
+			Label: "Coupon", RawValue: domain.AmountText(totals.Discount.Neg()), Value: "-" + w.Currency.FormatExactly(totals.Discount), Badge: coupon, Type: "credit",
 		}}}
 	}
 	if len(totals.Taxes) > 0 {
 		after.Taxes = &breakdownTotals{}
 	}
 	for _, tax := range totals.Taxes {
-		after.Taxes.Items = append(after.Taxes.Items, breakdownTotal{
-			Label: tax.Label(w.Currency.Decimal), RawValue: domain.AmountText(tax.Amount), Value: w.Currency.FormatExactly(tax.Amount),
-		})
+		after.Taxes.Items = append(after.Taxes.Items, newBreakdownItem(w, tax.Label(w.Currency.Decimal), tax.Amount))
 	}
 	if after != (breakdownOfTotals{}) {
-		b.AfterSubtotal = &after
+		b.AfterSubtotal = after
 	}
 	return b
 }
@@ -123,13 +123,19 @@ func LoadPriceBreakdown(ctx context.Context, s *session.Session, order int64) (s
 }
 
 // WithBooking returns a stored breakdown with one booking of a service as its parts before the subtotal.
-// Its other parts, such as discounts, are kept.
+// Discounts, taxes and what others have added are kept.
 func WithBooking(w session.WriteSettings, stored, service string, price decimal.Decimal) (string, error) {
-	parts, err := automation.EncodePHP(BreakdownOf(w, service, pricing.Booking{Service: price}).BeforeSubtotal)
+	breakdown, err := automation.EncodePHP(BreakdownOf(w, service, pricing.Booking{Service: price}))
 	if err != nil {
 		return "", err
 	}
-	return WithMembers(stored, []Member{{"before_subtotal", json.RawMessage(parts)}})
+	members, err := ObjectMembers(stored)
+	if err != nil {
+		return breakdown, nil //nolint:nilerr // nothing to keep
+	}
+	return WithMembers(breakdown, slices.DeleteFunc(members, func(m Member) bool {
+		return slices.Contains([]string{"before_subtotal", "subtotal", "total", "balance"}, m.Key)
+	}))
 }
 
 // WithService returns a stored breakdown of one booking with the label of another service. Anything else is

@@ -1,29 +1,66 @@
 package records
 
 import (
-	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
+	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/language"
 	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures"
 )
 
-// recordedBreakdown is what the plugin's order form stored for one booking of 85 €.
-const recordedBreakdown = `{"before_subtotal":[{"heading":"Service","items":[{"value":"85.00","label":"Physiotherapy","style":"","type":"","note":"","badge":"","raw_value":"85.0000"}],"sub_items":[]}]}`
+// recordedBreakdown is what the plugin's order form stored for one booking of 85 €, and checkoutBreakdown what
+// a visitor's checkout stores for it.
+const (
+	recordedBreakdown = `{"before_subtotal":[{"heading":"Service","items":[{"value":"85.00","label":"Physiotherapy","style":"","type":"","note":"","badge":"","raw_value":"85.0000"}],"sub_items":[]}]}`
+	checkoutBreakdown = `{"before_subtotal":[{"heading":"Service","items":[{"label":"Physiotherapy","raw_value":"85.0000","value":"85.00 \u20ac"}]}],"subtotal":[],"after_subtotal":[],"total":[],"balance":[]}`
+)
 
-func TestBreakdownOf(t *testing.T) {
-	t.Parallel()
-	got, err := json.Marshal(BreakdownOf(session.WriteSettings{}, "Physiotherapy", pricing.Booking{Service: decimal.NewFromInt(85)}))
-	if diff := cmp.Diff(recordedBreakdown, string(got)); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+var (
+	amount = decimal.RequireFromString
+	euro   = session.WriteSettings{Currency: session.Currency{After: " €", Thousands: ",", Decimal: ".", Decimals: 2}}
+)
+
+func encoded(t *testing.T, breakdown PriceBreakdown) string {
+	t.Helper()
+	text, err := automation.EncodePHP(breakdown)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return text
+}
+
+func TestHeadingOfBreakdownIsTranslated(t *testing.T) {
+	t.Parallel()
 	german := session.WriteSettings{Texts: language.Texts{"Service": "Leistung"}}
 	if heading := BreakdownOf(german, "Physiotherapy", pricing.Booking{}).BeforeSubtotal[0].Heading; heading != "Leistung" {
 		t.Errorf("the heading in German is %q", heading)
+	}
+}
+
+// TestDiscountsAndTaxesAsRecorded: the rows after the subtotal are those that a checkout stored.
+func TestDiscountsAndTaxesAsRecorded(t *testing.T) {
+	t.Parallel()
+	totals := pricing.Totals{Discount: amount("10"), Taxes: []pricing.TaxAmount{{Tax: pricing.Tax{Name: "VAT", Value: amount("19")}, Amount: amount("7.505")}}}
+	compared := 0
+	for _, recorded := range fixtures.RecordedBreakdowns(t) {
+		if !strings.Contains(recorded.Breakdown, `"after_subtotal":{`) {
+			continue
+		}
+		compared++
+		w := session.WriteSettings{Currency: session.CurrencyOf(recorded.Settings)}
+		got := encoded(t, BreakdownOf(w, recorded.Service, pricing.Booking{Service: amount(recorded.Amount)}).WithTotals(w, totals, "SPRING"))
+		if diff := cmp.Diff(recorded.Breakdown, got); diff != "" {
+			t.Errorf("%s (-visitor's +ours):\n%s", recorded.Name, diff)
+		}
+	}
+	if compared != 3 {
+		t.Errorf("%d breakdowns were compared", compared)
 	}
 }
 
@@ -31,42 +68,44 @@ func TestBreakdownOf(t *testing.T) {
 func TestBreakdownWithProFeatures(t *testing.T) {
 	t.Parallel()
 	w := session.WriteSettings{Currency: session.Currency{Before: "$", Thousands: ",", Decimal: ".", Decimals: 2}}
-	amount := decimal.RequireFromString
 	booking := pricing.Booking{Service: amount("85"), Attendees: 3, BaseFee: amount("5"), Extras: []pricing.Extra{
 		{ID: 7, Name: "Lunch", Amount: amount("7.5"), Quantity: 1, PerAttendee: true}, {ID: 4, Name: "Hot stones", Amount: amount("10"), Quantity: 2}, {ID: 9, Name: "Parking", Quantity: 2},
 	}}
 	items := []pricing.Item{{Subtotal: booking.Amount()}}
 	pricing.Coupon{Percent: true, Value: amount("10")}.Apply(items)
 	totals := pricing.Total(items, pricing.ParseTaxes(`{"a":{"id":"a","name":"VAT","type":"percentage","value":"19.0000"},"b":{"id":"b","name":"Fee","type":"fixed","value":"2"}}`))
-	got, err := json.Marshal(BreakdownOf(w, "Physiotherapy", booking).WithTotals(w, totals, "WELCOME10"))
-	want := `{"before_subtotal":[{"heading":"Service","items":[{"value":"260.00","label":"Physiotherapy","style":"","type":"","note":"(3 x $85.00) + $5.00 base fee","badge":"","raw_value":"260.0000"}],` +
-		`"sub_items":[{"value":"20.00","label":"Hot stones","style":"sub","type":"","note":"(2 x $10.00)","badge":"","raw_value":"20.0000"},` +
-		`{"value":"22.50","label":"Lunch","style":"sub","type":"","note":"","badge":"","raw_value":"22.5000"},` +
-		`{"value":"0.00","label":"Parking","style":"sub","type":"","note":"(2 x 0)","badge":"","raw_value":"0.0000"}]}],` +
-		`"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":-30.25,"value":"-$30.25","badge":"WELCOME10","type":"credit"}]},` +
-		`"taxes":{"items":[{"label":"VAT (19%)","raw_value":"51.7275","value":"$51.73"},{"label":"Fee","raw_value":"2.0000","value":"$2.00"}]}}}`
-	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+	got := encoded(t, BreakdownOf(w, "Physiotherapy", booking).WithTotals(w, totals, "WELCOME10"))
+	want := `{"before_subtotal":[{"heading":"Service","items":[{"label":"Physiotherapy","raw_value":"260.0000","value":"$260.00","note":"(3 x $85.00) + $5.00 base fee"}],` +
+		`"sub_items":[{"style":"sub","label":"Hot stones","raw_value":"20.0000","value":"$20.00","note":"(2 x $10.00)"},` +
+		`{"style":"sub","label":"Lunch","raw_value":"22.5000","value":"$22.50"},` +
+		`{"style":"sub","label":"Parking","raw_value":"0.0000","value":"$0.00","note":"(2 x 0)"}]}],"subtotal":[],` +
+		`"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":"-30.2500","value":"-$30.25","badge":"WELCOME10","type":"credit"}]},` +
+		`"taxes":{"items":[{"label":"VAT (19%)","raw_value":"51.7275","value":"$51.73"},{"label":"Fee","raw_value":"2.0000","value":"$2.00"}]}},"total":[],"balance":[]}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// TestWithBooking: the price of the booking changes, and discounts are kept.
+// TestWithBooking: the price of the booking changes, in the shape of a checkout; discounts are kept.
 func TestWithBooking(t *testing.T) {
 	t.Parallel()
-	const rest = `"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":"-10.0000"}]}}`
-	parts := recordedBreakdown[:len(recordedBreakdown)-1]
+	const (
+		rest       = `"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":"-10.0000"}]}}`
+		discounted = `{"before_subtotal":[{"heading":"Service","items":[{"label":"Physiotherapy","raw_value":"85.0000","value":"85.00 \u20ac"}]}],"subtotal":[],` + rest + `,"total":[],"balance":[]}`
+	)
 	for name, c := range map[string]struct{ stored, want string }{
-		"nothing stored":        {"", recordedBreakdown},
-		"no JSON":               {"{", recordedBreakdown},
-		"another service":       {`{"before_subtotal":[{"heading":"Service"}],` + rest + `}`, parts + "," + rest + `}`},
-		"only discounts":        {`{` + rest + `}`, `{` + rest + "," + parts[1:] + `}`},
-		"the same part twice":   {`{"before_subtotal":1,` + rest + `,"before_subtotal":2}`, parts + "," + rest + `}`},
-		"the part is the last":  {`{` + rest + `,"before_subtotal":[]}`, `{` + rest + "," + parts[1:] + `}`},
-		"the part is the first": {`{"before_subtotal":[],` + rest + `}`, parts + "," + rest + `}`},
+		"nothing stored":         {"", checkoutBreakdown},
+		"no JSON":                {"{", checkoutBreakdown},
+		"of the order form":      {recordedBreakdown, checkoutBreakdown},
+		"another service":        {`{"before_subtotal":[{"heading":"Service"}],` + rest + `}`, discounted},
+		"only discounts":         {`{` + rest + `}`, discounted},
+		"the same part twice":    {`{"before_subtotal":1,` + rest + `,"before_subtotal":2}`, discounted},
+		"sums of an old version": {`{` + rest + `,"total":{"label":"Total Price","value":"70"},"before_subtotal":[]}`, discounted},
+		"of an extension":        {`{"before_subtotal":[],"said":"by \/ it"}`, strings.TrimSuffix(checkoutBreakdown, "}") + `,"said":"by \/ it"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := WithBooking(session.WriteSettings{}, c.stored, "Physiotherapy", decimal.NewFromInt(85))
+			got, err := WithBooking(euro, c.stored, "Physiotherapy", amount("85"))
 			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}

@@ -19,6 +19,9 @@ var (
 	specialQuoted = strings.NewReplacer("<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
 )
 
+// HTML escapes a text for HTML, including quotes; entities in it stay entities (esc_html).
+func HTML(text string) string { return escape(text, quoted) }
+
 // escape escapes a text for HTML; entities in it stay entities (_wp_specialchars,
 // esc_html).
 func escape(text string, q quotes) string {

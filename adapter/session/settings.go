@@ -130,7 +130,7 @@ func (s *Session) WriteSettings(ctx context.Context) (WriteSettings, error) {
 	}
 	return WriteSettings{
 		Settings: settings, SiteURL: wpdb.PlainText(options["siteurl"]), UploadURL: uploadURL(s, options), Cron: options["cron"],
-		DateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), Clock24: settings[settingTimeSystem] == "24", Currency: currencyOf(settings),
+		DateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), Clock24: settings[settingTimeSystem] == "24", Currency: CurrencyOf(settings),
 		Texts: s.languages.Texts(wpdb.PlainText(options[optionLanguage])), PayAtOnce: payAtOnce(settings, processors),
 	}, nil
 }
@@ -238,17 +238,18 @@ func (s *Session) Currency(ctx context.Context) (Currency, error) {
 	if err != nil {
 		return Currency{}, err
 	}
-	return currencyOf(settings), nil
+	return CurrencyOf(settings), nil
 }
 
-func currencyOf(settings map[string]string) Currency {
+// CurrencyOf returns how a site with these settings formats prices.
+func CurrencyOf(settings map[string]string) Currency {
 	setting := func(name, fallback string) string {
 		if value, ok := settings[name]; ok {
 			return value
 		}
 		return fallback
 	}
-	decimals, err := strconv.ParseInt(setting("number_of_decimals", "2"), 10, 32)
+	decimals, err := strconv.ParseInt(cmp.Or(setting("number_of_decimals", "2"), "0"), 10, 32)
 	if err != nil || decimals < 0 || decimals > 4 {
 		decimals = 2
 	}

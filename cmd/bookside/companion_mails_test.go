@@ -121,7 +121,6 @@ func (s *messagesSite) mailTo(order int, sent [3]string) (mails []string) {
 		text = strings.ReplaceAll(text, s.text(query), "(code)")
 	}
 	text = strings.NewReplacer("\r\n", "\n", s.text("SELECT option_value FROM "+s.db.Prefix+"options WHERE option_name = 'siteurl'"), "http://site.test").Replace(text)
-	text = strings.ReplaceAll(text, "25.00 €", "25.00") // the form of staff, as which the API stores a price's breakdown, leaves out the currency there
 	for _, to := range recipients {
 		mails = append(mails, to.String()+"\n"+text)
 	}
