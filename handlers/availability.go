@@ -37,6 +37,7 @@ var listFreeAgents = operation{
 	description: "Agents who offer the service and, if date and start_time are sent, are free at that time.",
 	warns:       true,
 	query:       compat.FreeAgentParameters,
+	failures:    []int{http.StatusUnprocessableEntity},
 	answers:     []response{ok(compat.BothSingleOf[compat.FreeAgents]())},
 	serve: func(r *request) (response, error) {
 		asked, err := r.view.AgentSlotQuery(r.query)

@@ -877,18 +877,16 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "09:00", "12:00",
 		appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:00", end: "12:00"},
-		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-25", start: "09:00", end: "12:00"},
 		appointment{id: 13, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "09:00", end: "10:00"},
 		appointment{id: 14, agent: 3, service: 4, location: 1, date: "2026-11-24", start: "09:00", end: "10:00", seats: 1})
 	s.database.Execute(t,
-		"UPDATE wp_latepoint_bookings SET end_time = NULL WHERE id = 11", "UPDATE wp_latepoint_bookings SET end_date = '0000-00-00' WHERE id = 12",
+		"UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id = 11",
 		"UPDATE wp_latepoint_bookings SET total_attendees = NULL WHERE id = 13", "UPDATE wp_latepoint_services SET capacity_max = NULL WHERE id = 4",
 		"UPDATE wp_latepoint_services SET timeblock_interval = -5 WHERE id = 1", "UPDATE wp_latepoint_settings SET value = 'often' WHERE name = 'timeblock_interval'",
 		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (1, 'durations', '{broken'), (2, 'durations', '[{\"duration\":\"30\"},{\"duration\":null},{\"duration\":-5},{\"duration\":40}]')")
 	grid := []string{"09:00", "09:30", "10:00", "10:30", "11:00"}
 	for query, want := range map[string][]string{
 		"service_id=1&agent_id=1&location_id=1&date=2026-11-24": grid,
-		"service_id=1&agent_id=1&location_id=1&date=2026-11-25": grid,
 		"service_id=1&agent_id=1&location_id=1&date=2026-11-26": grid[2:],
 		"service_id=4&agent_id=3&date=2026-11-24":               {"10:00", "11:00"},
 		"service_id=2&agent_id=1&date=2026-11-24&duration=40":   grid,
@@ -900,10 +898,6 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 		})
 	}
 	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40; any_duration=1 allows any"})
-	s.database.Execute(t, "UPDATE wp_latepoint_services SET duration = 0 WHERE id = 1")
-	if day := s.day(t, "service_id=1&agent_id=1&location_id=2&date=2026-11-24"); day.Duration != 0 || len(day.Slots) != 7 {
-		t.Errorf("a service without a duration: %+v", day)
-	}
 }
 
 // TestAvailabilityOfTheLegacySite: a site with fewer tables and columns.

@@ -132,10 +132,10 @@ func TestEndsOfABookingAgree(t *testing.T) {
 	}
 }
 
-// TestFarEndsOccupyTwoDaysAtMost: a stored end before the start, or after the next day, counts as start
+// TestBookingsWithoutUsableEnd: a stored end that is missing, before the start, or after the next day, counts as start
 // plus duration, in a range of days and in a single one. That end is shown, and stored once the slot
 // changes.
-func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
+func TestBookingsWithoutUsableEnd(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newQuietServer(t, "09:00", "12:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "09:30", end: "10:30"})
@@ -145,6 +145,13 @@ func TestFarEndsOccupyTwoDaysAtMost(t *testing.T) {
 		"before the start":         {"end_date = start_date, end_time = 500", "10:30"},
 		"the service has the time": {"end_date = '9999-12-31', duration = NULL", "10:30"},
 		"takes longer":             {"end_date = '9999-12-31', duration = 90", "11:00"},
+		"without an end date":      {"end_date = NULL", "10:30"},
+		"with a zero end date":     {"end_date = '0000-00-00', duration = NULL", "10:30"},
+		"for its end time":         {"end_date = NULL, end_time = 660", "11:00"},
+		"without an end time":      {"end_time = NULL, duration = 90", "11:00"},
+		"at minute 0":              {"end_time = 0, duration = 90", "11:00"},
+		"without any end":          {"end_date = NULL, end_time = NULL, duration = 0", "10:30"},
+		"and NULL buffers":         {"end_date = NULL, buffer_before = NULL, buffer_after = NULL", "10:30"},
 		"until noon of the next":   {"end_date = '2026-11-25', end_time = 720", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -465,7 +465,7 @@ func TestUpdateWithExtras(t *testing.T) {
 	for body, message := range map[string]string{
 		`{"extras":[{"id":8}]}`:                "Extra 8 is not active",
 		`{"extras":[{"id":4,"quantity":9}]}`:   "Extra 4 can be booked at most 3 times",
-		`{"extras":[{"id":4}],"service_id":1}`: "The service has no extra 4",
+		`{"extras":[{"id":4}],"service_id":2}`: "The service has no extra 4",
 	} {
 		if got := s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"); got != message {
 			t.Errorf("%s: %v", body, got)

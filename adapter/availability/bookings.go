@@ -7,14 +7,13 @@ import "strings"
 type Booking struct {
 	ID                        int64
 	Agent, Service, Location  int64   // Location 0 for NULL
-	Start, End                Moment  // as stored
-	Duration                  Minutes // as stored; used if End cannot be right
+	Start, End                Moment  // as stored; End is at minute 0 if it has no time
+	Duration                  Minutes // used if End cannot be right
 	BufferBefore, BufferAfter Minutes
 	Attendees                 int // 1 for NULL
 	// Hold is set for a hold, which has no ID.
 	Hold bool
-	// Incomplete reports whether a date, time or buffer is NULL. The plugin fails on
-	// such bookings.
+	// Incomplete reports whether the start is NULL. The plugin fails on such bookings.
 	Incomplete bool
 }
 

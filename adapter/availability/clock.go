@@ -62,12 +62,12 @@ func (m Moment) asEnd(start Moment) Moment {
 }
 
 // StoredEnd returns when a booking ends, given the stored start, end and duration. A booking occupies at
-// most its own day and the next: a stored end after these, or before the start, is replaced by start plus
-// duration. A stored end that equals start plus duration is corrected as by End.
+// most its own day and the next: a stored end that cannot be right is replaced by start plus duration. A
+// stored end that equals start plus duration is corrected as by End.
 func (c Clock) StoredEnd(start, stored Moment, duration Minutes) Moment {
 	end, length := start.until(stored)
-	if !canEnd(start, end, length) || length == duration {
-		end = c.End(start, duration)
+	if !CanEnd(start, stored) || length == duration {
+		end = c.End(start, max(duration, 0))
 	}
 	if end.Day > start.Day+1 {
 		return Moment{start.Day + 1, dayEnd}
@@ -75,13 +75,12 @@ func (c Clock) StoredEnd(start, stored Moment, duration Minutes) Moment {
 	return end
 }
 
-// CanEnd reports whether the stored end of a booking can be right.
+// CanEnd reports whether the stored end of a booking can be right: it is neither at minute 0, which PHP treats
+// as empty, nor before the start, nor after the next day.
 func CanEnd(start, stored Moment) bool {
 	end, length := start.until(stored)
-	return canEnd(start, end, length)
+	return stored.Minutes > 0 && length >= 0 && end.Day <= start.Day+1
 }
-
-func canEnd(start, end Moment, length Minutes) bool { return length >= 0 && end.Day <= start.Day+1 }
 
 // until returns a stored end as an end after start, and how long the booking takes by the wall clock.
 func (m Moment) until(stored Moment) (end Moment, length Minutes) {

@@ -46,7 +46,7 @@ type Deviations struct {
 	// CompareInstants makes bookings that touch that hour take longer on the wall clock. The plugin
 	// compares times of day, and books the time after the change twice.
 	CompareInstants bool
-	// BoundSpans replaces a stored end before the start, or after the next day, with start plus duration.
+	// BoundSpans replaces a stored end that cannot be right with start plus duration, see CanEnd.
 	BoundSpans bool
 }
 

@@ -178,13 +178,14 @@ func planService(ctx context.Context, s *session.Session, plan *bookingPlan, p *
 	if p.Has("service_id") {
 		return nil
 	}
-	if plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, plan.ServiceID, plan.AgentID, plan.LocationID); err != nil {
+	if plan.service, plan.resources, err = slots.LoadServiceToBook(ctx, s, p, plan.ServiceID, plan.AgentID, plan.LocationID); err != nil {
 		return err
 	}
 	if err := refuseLinked(ctx, s, plan.service, p); err != nil {
 		return err
 	}
 	plan.duration = domain.ValueOr(plan.Duration, plan.service.Duration)
+	slots.CheckDuration(p, plan.duration)
 	return planExtras(ctx, s, plan, p)
 }
 

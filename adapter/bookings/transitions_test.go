@@ -25,14 +25,14 @@ func TestTransitionsAreThoseOfTheContract(t *testing.T) {
 	for _, from := range statuses {
 		for i, to := range statuses {
 			answer := want[from][i]
-			if got := records.TransitionAllowed(from, to); got != (answer == 'y' || answer == '!') {
+			if got := records.TransitionAllowed(from, to, []string{"waiting", from}); got != (answer == 'y' || answer == '!') {
 				t.Errorf("%s to %s: %t", from, to, got)
 			}
 			if got := records.ReopensCompleted(from, to); got != (from == records.StatusCompleted && to != from) {
 				t.Errorf("%s to %s takes back what was completed: %t", from, to, got)
 			}
 			var p domain.Validation
-			checkTransition(&p, from, to)
+			checkTransition(&p, from, to, nil)
 			if got := p.Err() == nil; got != (answer != '-') {
 				t.Errorf("%s to %s: %v", from, to, p.Err())
 			}
@@ -45,14 +45,20 @@ func TestInvalidTransitionIsRejected(t *testing.T) {
 	for _, tt := range []struct{ name, from, to, want string }{
 		{"refused", records.StatusPending, records.StatusNoShow, "Cannot change from pending to no_show"},
 		{"to no status at all", records.StatusApproved, "confirmed", "Cannot change from approved to confirmed"},
-		{"from a status of the site's own", "in_progress", records.StatusApproved, "Bookings with the status in_progress cannot change to another status"},
+		{"to a status of the site's own", records.StatusCompleted, "in_progress", ""},
+		{"from a status of the site's own", "in_progress", records.StatusNoShow, ""},
+		{"between two of the site's own", "in_progress", "waiting", ""},
 		{"staying in a status of the site's own", "in_progress", "in_progress", ""},
+		{"from a status that the site no longer has", "gone", records.StatusApproved, "Bookings with the status gone cannot change to another status"},
+		{"from it to a status of the site's own", "gone", "waiting", "Bookings with the status gone cannot change to another status"},
+		{"from one of the site's own to no status at all", "in_progress", "gone", "Cannot change from in_progress to gone"},
+		{"while a payment runs", "payment_pending", "waiting", "Bookings with the status payment_pending cannot change to another status"},
 		{"case counts", records.StatusPending, "Approved", "Cannot change from pending to Approved"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var p domain.Validation
-			checkTransition(&p, tt.from, tt.to)
+			checkTransition(&p, tt.from, tt.to, []string{"in_progress", "waiting"})
 			if got := fieldsOf(p.Err())["status"]; got != tt.want {
 				t.Errorf("message %q, want %q", got, tt.want)
 			}
@@ -60,7 +66,7 @@ func TestInvalidTransitionIsRejected(t *testing.T) {
 	}
 	var known domain.Validation
 	known.Invalid("status", "Not a text")
-	checkTransition(&known, records.StatusPending, records.StatusNoShow)
+	checkTransition(&known, records.StatusPending, records.StatusNoShow, nil)
 	if diff := cmp.Diff(map[string]string{"status": "Not a text"}, fieldsOf(known.Err())); diff != "" {
 		t.Errorf("what is malformed is not looked at again (-want +got):\n%s", diff)
 	}

@@ -91,7 +91,7 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 		if from := before.Booking.Status; patch.Declines && from != records.StatusPending && from != plan.status {
 			p.Reject("status", fmt.Sprintf("Only a pending booking can be declined; this one has the status %s", from))
 		}
-		checkTransition(&p, before.Booking.Status, plan.status)
+		checkTransition(&p, before.Booking.Status, plan.status, records.OwnStatuses(w.Settings[session.SettingOwnStatuses]))
 	}
 	planReason(tx, &plan, &p)
 	plan.noShows = countsNoShows(tx.Session, w, &plan)
@@ -143,11 +143,11 @@ func (plan *updatePlan) decided() bool {
 	return plan.slot != nil || plan.Price != nil && item != nil && !plan.Price.Equal(item.Total)
 }
 
-// checkTransition rejects a status that may not follow the present one.
-func checkTransition(p *domain.Validation, from, to string) {
+// checkTransition rejects a status that may not follow the present one, on a site with custom statuses.
+func checkTransition(p *domain.Validation, from, to string, custom []string) {
 	switch {
-	case from == to, p.Has("status"), records.TransitionAllowed(from, to):
-	case records.BookingTransitions[from] == nil:
+	case from == to, p.Has("status"), records.TransitionAllowed(from, to, custom):
+	case records.BookingTransitions[from] == nil && !slices.Contains(custom, from):
 		p.Reject("status", fmt.Sprintf("Bookings with the status %s cannot change to another status", from))
 	default:
 		p.Reject("status", fmt.Sprintf("Cannot change from %s to %s", from, to))
@@ -298,7 +298,7 @@ func planSlot(ctx context.Context, s *session.Session, plan *updatePlan, p *doma
 		}
 	}
 	location := cmp.Or(plan.LocationID, b.AnyLocation())
-	if plan.service, plan.resources, _, err = slots.LoadService(ctx, s, p, c.service, c.agent, location); err != nil {
+	if plan.service, plan.resources, err = slots.LoadServiceToBook(ctx, s, p, c.service, c.agent, location); err != nil {
 		return err
 	}
 	plan.slot = &slots.SlotRequest{
@@ -311,6 +311,7 @@ func planSlot(ctx context.Context, s *session.Session, plan *updatePlan, p *doma
 		return nil
 	}
 	plan.duration = int64(plan.slot.Duration)
+	slots.CheckDuration(p, plan.duration)
 	minutes := b.ExtraMinutes()
 	if plan.newExtras = c.extrasChanged; plan.newExtras {
 		if plan.extras, err = slots.LoadExtras(ctx, s, p, plan.service, plan.Extras); err != nil {

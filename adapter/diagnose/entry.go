@@ -70,6 +70,7 @@ const (
 	Companion      Code = "companion"
 	Language       Code = "language"
 	AgentOrder     Code = "agent_order"
+	DefaultStatus  Code = "default_status"
 	Overlaps       Code = "overlaps"
 	WrongEnds      Code = "wrong_ends"
 	Indexes        Code = "indexes"

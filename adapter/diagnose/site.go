@@ -80,6 +80,16 @@ func (e *examination) examineSite(ctx context.Context, site *session.Session) er
 		e.add(Entry{Code: AgentOrder, Level: Minor, Do: Say("Choose one in its settings."),
 			Text: Say("the plugin does not know the site's any_agent_order, which is %s: it offers times for any agent and refuses to book them, and Bookside chooses at random", string(order))})
 	}
+	if !site.DefaultStatusOfSite {
+		statuses, err := slots.UnconfirmedStatuses(ctx, site)
+		if err != nil {
+			return err
+		}
+		if len(statuses) > 0 {
+			e.add(Entry{Code: DefaultStatus, Level: Minor, Do: Say("If you confirm bookings by hand, set bookings.default_status to site."),
+				Text: Say("the site's new bookings are %s, but those of the API are approved unless they are sent with a status", strings.Join(statuses, ", "))})
+		}
+	}
 	problem, err := session.TranslationProblem(ctx, site)
 	if err != nil {
 		return err
@@ -152,7 +162,7 @@ func (e *examination) examineBookings(ctx context.Context, site *session.Session
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
-	entry := Entry{Code: WrongEnds, Level: Minor, Text: Say("bookings end before they begin, or later than on the next day; they count as ending when their duration is over"),
+	entry := Entry{Code: WrongEnds, Level: Minor, Text: Say("bookings have no end, or end before they begin, or later than on the next day; they count as ending when their duration is over"),
 		Do: Say("Save them once in the site's administration.")}
 	for _, id := range wrong {
 		entry.Items = append(entry.Items, Item{ID: id})

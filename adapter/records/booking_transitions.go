@@ -23,8 +23,15 @@ var BookingTransitions = map[string][]string{
 	StatusNoShow:    {StatusApproved, StatusCancelled},
 }
 
-// TransitionAllowed reports whether a booking may go from one status to another.
-func TransitionAllowed(from, to string) bool { return slices.Contains(BookingTransitions[from], to) }
+// TransitionAllowed reports whether a booking may go from one status to another, on a site with custom
+// statuses: to and from those every transition is allowed.
+func TransitionAllowed(from, to string, custom []string) bool {
+	if BookingTransitions[from] != nil && BookingTransitions[to] != nil {
+		return slices.Contains(BookingTransitions[from], to)
+	}
+	known := func(status string) bool { return BookingTransitions[status] != nil || slices.Contains(custom, status) }
+	return known(from) && known(to)
+}
 
 // ReopensCompleted reports whether a transition leaves the status completed.
 func ReopensCompleted(from, to string) bool { return from == StatusCompleted && to != from }

@@ -249,11 +249,28 @@ func (b *Booking) SetTimes(duration *int64) {
 	if b.EndTime != nil || !IsTime(b.StartTime) {
 		return
 	}
-	end := *b.StartTime + session.Minutes(b.Duration)
+	end := *b.StartTime + b.usualLength()
 	if end > MinutesPerDay {
 		end %= MinutesPerDay
 	}
-	b.EndTime = &end
+	b.EndTime, b.EndCorrected = &end, true
+}
+
+// UsualDuration returns how long a booking without a usable end takes: for its own duration, otherwise for
+// that of its service.
+func UsualDuration(own, service int64) int64 {
+	if own > 0 {
+		return own
+	}
+	return max(service, 0)
+}
+
+func (b *Booking) usualLength() session.Minutes {
+	var service int64
+	if b.Service != nil {
+		service = b.Service.Duration
+	}
+	return session.Minutes(UsualDuration(b.Duration, service))
 }
 
 // LoadBooking returns one booking with its meta, or a CodeNotFound.
@@ -288,18 +305,26 @@ func End(s *session.Session, b Booking) (instant time.Time, ok bool) {
 	return s.Zone.Clock().Instant(end), true
 }
 
-// Span returns when the booking takes place; see availability.Clock. ok is false if no date
-// or time is stored.
+// Span returns when the booking takes place; see availability.Clock. ok is false if no start is stored.
 func Span(s *session.Session, b Booking) (start, end availability.Moment, ok bool) {
 	start, ok = storedMoment(b.StartDate, b.StartTime)
 	if !ok {
 		return start, end, false
 	}
-	stored, known := storedMoment(b.EndDate, b.EndTime)
-	if !known {
-		return start, s.Zone.Clock().End(start, session.Minutes(b.Duration)), true
+	return start, s.Zone.Clock().StoredEnd(start, storedEnd(b, start), b.usualLength()), true
+}
+
+// storedEnd returns the stored end of a booking: on the day of its start if it has no date, and at minute 0 if
+// it has no time.
+func storedEnd(b Booking, start availability.Moment) availability.Moment {
+	end := availability.Moment{Day: start.Day}
+	if day, known := availability.ParseDay(string(b.EndDate)); known {
+		end.Day = day
 	}
-	return start, s.Zone.Clock().StoredEnd(start, stored, session.Minutes(b.Duration)), true
+	if IsTime(b.EndTime) {
+		end.Minutes = *b.EndTime
+	}
+	return end
 }
 
 // storedMoment returns a stored date and time; ok is false if either is invalid.
@@ -314,8 +339,8 @@ func storedMoment(date session.Date, minutes *session.Minutes) (m availability.M
 // correctEnd replaces a stored end that cannot be right with the effective one, in the plugin's format.
 func correctEnd(s *session.Session, b *Booking) {
 	start, known := storedMoment(b.StartDate, b.StartTime)
-	stored, complete := storedMoment(b.EndDate, b.EndTime)
-	if !known || complete && availability.CanEnd(start, stored) {
+	_, dated := availability.ParseDay(string(b.EndDate))
+	if !known || dated && availability.CanEnd(start, storedEnd(*b, start)) {
 		return
 	}
 	_, end, _ := Span(s, *b)

@@ -141,18 +141,3 @@ func TestWithService(t *testing.T) {
 		})
 	}
 }
-
-func TestBookingTransitions(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		from, to         string
-		allowed, reopens bool
-	}{
-		{StatusPending, StatusApproved, true, false}, {StatusPending, StatusCompleted, false, false}, {StatusApproved, StatusNoShow, true, false},
-		{StatusCompleted, StatusCancelled, true, true}, {StatusCompleted, StatusCompleted, false, false}, {"of an add-on", StatusApproved, false, false},
-	} {
-		if allowed, reopens := TransitionAllowed(c.from, c.to), ReopensCompleted(c.from, c.to); allowed != c.allowed || reopens != c.reopens {
-			t.Errorf("%s to %s: allowed %t, reopens %t", c.from, c.to, allowed, reopens)
-		}
-	}
-}

@@ -57,21 +57,29 @@ func assetUses(ctx context.Context, s *session.Session, rules blockingRules, par
 	days := func(column string) sq.And {
 		return sq.And{sq.GtOrEq{column: part.from.String()}, sq.LtOrEq{column: min(part.to, availability.LastDay).String()}}
 	}
-	stmt := sq.Select("x.asset_id", "b.id", "0", "b.agent_id", "b.service_id", "b.location_id", "b.start_date", "b.start_time", "b.end_time", "b.buffer_before", "b.buffer_after").Distinct().
-		From(s.DB.As(wpdb.Bookings, "b")).Join(s.DB.As(wpdb.BookingsAssets, "x") + " ON x.booking_id = b.id").
+	stmt := sq.Select("x.asset_id", "0", "b.id", "b.agent_id", "b.service_id", "b.location_id", "b.start_date", "b.start_time", "b.end_date", "b.end_time", "b.duration", "u.duration",
+		"b.buffer_before", "b.buffer_after", "1").Distinct().
+		From(s.DB.As(wpdb.Bookings, "b")).Join(s.DB.As(wpdb.BookingsAssets, "x") + " ON x.booking_id = b.id").LeftJoin(s.DB.As(wpdb.Services, "u") + " ON u.id = b.service_id").
 		Where(days("b.start_date")).Where(sq.Eq{"b.status": rules.statuses, "x.asset_id": ids})
 	if s.Schema.Has(wpdb.Holds) {
-		stmt = lists.UnionAll(stmt, sq.Select("x.asset_id", "0", "h.id", "h.agent_id", "h.service_id", "h.location_id", "h.start_date", "h.start_time", "h.end_time", "h.buffer_before", "h.buffer_after").Distinct().
+		stmt = lists.UnionAll(stmt, sq.Select("x.asset_id", "h.id", "0", "h.agent_id", "h.service_id", "h.location_id", "h.start_date", "h.start_time", "h.end_date", "h.end_time", "h.duration", "NULL",
+			"h.buffer_before", "h.buffer_after", "1").Distinct().
 			From(s.DB.As(wpdb.Holds, "h")).Join(s.DB.As(wpdb.ServicesAssets, "x")+" ON x.service_id = h.service_id").
 			Where(days("h.start_date")).Where(sq.Gt{"h.expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"h.id": rules.except}).Where(sq.Eq{"x.asset_id": ids}))
 	}
 	// What is hidden from the caller takes assets, too.
 	uses, err := wpdb.All(ctx, s.DB.Unfiltered(), "read uses of assets", stmt, func(row wpdb.Scanner) (u assetUse, err error) {
-		var date string
-		err = row.Scan(&u.Asset, &u.Booking, &u.hold, wpdb.OrZero(&u.agent), wpdb.OrZero(&u.service), wpdb.OrZero(&u.location), wpdb.OrZero(&date), wpdb.OrZero((*int)(&u.Start)), wpdb.OrZero((*int)(&u.End)),
-			wpdb.OrZero((*int)(&u.BufferBefore)), wpdb.OrZero((*int)(&u.BufferAfter)))
-		u.Day = storedDay(date)
-		return u, err
+		var r blockingRow
+		if err := row.Scan(append([]any{&u.Asset, &u.hold}, r.dests()...)...); err != nil {
+			return u, err
+		}
+		u.agent, u.service, u.location = r.agent, r.service, r.location
+		b := r.booking()
+		u.Booking, u.Day, u.Start, u.BufferBefore, u.BufferAfter = b.ID, b.Start.Day, b.Start.Minutes, b.BufferBefore, b.BufferAfter
+		if end := s.Zone.Clock().StoredEnd(b.Start, b.End, b.Duration); end.Day == b.Start.Day {
+			u.End = end.Minutes
+		}
+		return u, nil
 	})
 	return slices.DeleteFunc(uses, func(u assetUse) bool {
 		return u.hold != 0 && !slices.ContainsFunc(rules.assets, func(a availability.Asset) bool { return a.ID == u.Asset && a.TakenBy(u.agent) })

@@ -142,6 +142,7 @@ func newSlotSearch(ctx context.Context, s *session.Session, q Query) (slotSearch
 	} else {
 		found.request = found.service.Request(domain.ValueOr(q.Duration, found.service.Duration), domain.ValueOr(q.Attendees, 1))
 	}
+	CheckDuration(&problems, int64(found.request.Duration))
 	durations := found.service.durations
 	if booking != nil && !slices.Contains(durations, booking.Duration) {
 		durations = append(slices.Clone(durations), booking.Duration)
@@ -227,10 +228,13 @@ func FreeAgents(ctx context.Context, s *session.Session, q AgentQuery) ([]int64,
 		problems.Invalid("service_id", "Service not found")
 	}
 	if len(free) == 0 {
-		_, err := findMissing(ctx, s, service, 0, domain.ValueOr(q.LocationID, 0))
+		_, err := findLack(ctx, s, service, 0, domain.ValueOr(q.LocationID, 0))
 		if err := problems.Absorb(err); err != nil {
 			return nil, err
 		}
+	}
+	if q.At != nil {
+		CheckDuration(&problems, domain.ValueOr(q.Duration, service.Duration))
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err

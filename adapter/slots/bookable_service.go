@@ -51,7 +51,7 @@ func (v Service) RequestToMove(b records.Booking, duration, attendees *int64) av
 		q.Own = &availability.Moment{Day: day, Minutes: *b.StartTime}
 	}
 	if v.ID == b.ServiceID() {
-		q.Duration = session.Minutes(domain.ValueOr(duration, b.Duration))
+		q.Duration = session.Minutes(domain.ValueOr(duration, records.UsualDuration(b.Duration, v.Duration)))
 		q.BufferBefore, q.BufferAfter = session.Minutes(b.BufferBefore), session.Minutes(b.BufferAfter)
 	}
 	return q
@@ -185,21 +185,42 @@ func anyService(settings map[string]string) Service {
 // ids are reported, including those of agent and location if the service is unknown. An id outside the
 // caller's scope is a CodeOutsideScope.
 func LoadService(ctx context.Context, s *session.Session, p *domain.Validation, service, agent int64, location *int64) (v Service, resources []availability.Resource, missing Missing, err error) {
+	v, resources, lack, err := loadService(ctx, s, p, service, agent, location)
+	return v, resources, lack.missing, err
+}
+
+// LoadServiceToBook is LoadService for a booking: what can never be booked is reported as well.
+func LoadServiceToBook(ctx context.Context, s *session.Session, p *domain.Validation, service, agent int64, location *int64) (Service, []availability.Resource, error) {
+	v, resources, lack, err := loadService(ctx, s, p, service, agent, location)
+	for field, message := range lack.fields {
+		p.Invalid(field, message)
+	}
+	return v, resources, err
+}
+
+func loadService(ctx context.Context, s *session.Session, p *domain.Validation, service, agent int64, location *int64) (v Service, resources []availability.Resource, found lack, err error) {
 	if err := s.Scope().Refuse(agent, service, domain.ValueOr(location, 0)); err != nil {
-		return v, nil, "", err
+		return v, nil, found, err
 	}
 	v, resources, known, err := LoadBookable(ctx, s, service, agent, location)
 	if err != nil {
-		return v, nil, "", err
+		return v, nil, found, err
 	}
 	if !known {
 		p.Invalid("service_id", "Service not found")
 	}
 	if len(resources) > 0 {
-		return v, resources, "", nil
+		return v, resources, found, nil
 	}
-	missing, err = findMissing(ctx, s, v, agent, domain.ValueOr(location, 0))
-	return v, nil, missing, p.Absorb(err)
+	found, err = findLack(ctx, s, v, agent, domain.ValueOr(location, 0))
+	return v, nil, found, p.Absorb(err)
+}
+
+// CheckDuration rejects a booking without a duration, in minutes, if its service has none of its own either.
+func CheckDuration(p *domain.Validation, minutes int64) {
+	if minutes < 1 && !p.Has("service_id") {
+		p.Reject("duration", "Required: the service has no duration of its own")
+	}
 }
 
 // defaultDuration is the duration of a booking of any service, in minutes
@@ -268,18 +289,27 @@ func firstLocation(resources []availability.Resource) []availability.Resource {
 	return slices.DeleteFunc(resources, func(r availability.Resource) bool { return r.Location != first })
 }
 
-// findMissing returns why nothing can be booked, or a CodeInvalidRequest that names what does not exist.
-func findMissing(ctx context.Context, s *session.Session, service Service, agent, location int64) (Missing, error) {
-	enabled := service.active
-	unknown := map[string]string{}
+// lack says why nothing can be booked, and which fields of a request are to blame.
+type lack struct {
+	missing Missing
+	fields  map[string]string
+}
+
+// findLack returns why nothing can be booked, or a CodeInvalidRequest that names what does not exist.
+func findLack(ctx context.Context, s *session.Session, service Service, agent, location int64) (lack, error) {
+	unknown, inactive := map[string]string{}, map[string]string{}
+	if !service.active {
+		inactive["service_id"] = "The service is not active"
+	}
 	for _, named := range []struct {
-		id             int64
-		table          wpdb.Table
-		enabled        string
-		field, message string
+		id      int64
+		table   wpdb.Table
+		enabled string
+		field   string
+		noun    string
 	}{
-		{agent, wpdb.Agents, "status <> 'disabled'", "agent_id", "Agent not found"},
-		{location, wpdb.Locations, "status = 'active'", "location_id", "Location not found"},
+		{agent, wpdb.Agents, "status <> 'disabled'", "agent_id", "agent"},
+		{location, wpdb.Locations, "status = 'active'", "location_id", "location"},
 	} {
 		if named.id == 0 {
 			continue
@@ -289,21 +319,26 @@ func findMissing(ctx context.Context, s *session.Session, service Service, agent
 			err = row.Scan(wpdb.OrZero(&active))
 			return active, err
 		})
-		if err != nil {
-			return "", err
+		switch {
+		case err != nil:
+			return lack{}, err
+		case !ok:
+			unknown[named.field] = strings.ToUpper(named.noun[:1]) + named.noun[1:] + " not found"
+		case !active:
+			inactive[named.field] = "The " + named.noun + " is not active"
 		}
-		if !ok {
-			unknown[named.field] = named.message
-		}
-		enabled = enabled && active
 	}
 	switch {
 	case len(unknown) > 0:
-		return "", domain.InvalidRequest(unknown)
-	case !enabled:
-		return MissingStatus, nil
+		return lack{}, domain.InvalidRequest(unknown)
+	case len(inactive) > 0:
+		return lack{MissingStatus, inactive}, nil
+	case agent != 0:
+		return lack{MissingConnection, map[string]string{"agent_id": "Does not offer this service there"}}, nil
+	case location != 0:
+		return lack{MissingConnection, map[string]string{"location_id": "Nobody offers this service there"}}, nil
 	default:
-		return MissingConnection, nil
+		return lack{MissingConnection, map[string]string{"service_id": "Nobody offers this service"}}, nil
 	}
 }
 

@@ -1,7 +1,6 @@
 package slots
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -330,8 +329,7 @@ var blockingBookingColumns = []string{
 	"duration", "usual_duration", "buffer_before", "buffer_after", "COALESCE(total_attendees, 1)",
 }
 
-// bookingsWithDuration selects from the bookings. A booking without a duration has its service's usual one,
-// as in Booking.
+// bookingsWithDuration selects from the bookings, with the usual duration of their services.
 func bookingsWithDuration(s *session.Session) sq.SelectBuilder {
 	usual := sq.Select("id AS usual_service", "duration AS usual_duration").From(s.DB.Name(wpdb.Services))
 	return sq.Select().From(s.DB.Name(wpdb.Bookings)).JoinClause(sq.ConcatExpr("LEFT JOIN (", usual, ") AS u ON usual_service = service_id"))
@@ -365,15 +363,18 @@ func (r blockingRow) scope() availability.Scope {
 
 func (r blockingRow) booking() availability.Booking {
 	b := availability.Booking{ID: r.id, Agent: r.agent, Service: r.service, Location: r.location, Attendees: r.attendees}
-	var startKnown, endKnown bool
-	b.Start.Day, startKnown = availability.ParseDay(r.startDate)
-	b.End.Day, endKnown = availability.ParseDay(r.endDate)
-	if !startKnown || !endKnown || r.start == nil || r.end == nil || r.before == nil || r.after == nil {
+	day, known := availability.ParseDay(r.startDate)
+	if !known || r.start == nil {
 		b.Incomplete = true
 		return b
 	}
-	b.Start.Minutes, b.End.Minutes = session.Minutes(*r.start), session.Minutes(*r.end)
-	b.Duration, b.BufferBefore, b.BufferAfter = session.Minutes(domain.ValueOr(cmp.Or(r.duration, r.usual), 0)), session.Minutes(*r.before), session.Minutes(*r.after)
+	b.Start = availability.Moment{Day: day, Minutes: session.Minutes(*r.start)}
+	b.End = availability.Moment{Day: day, Minutes: session.Minutes(domain.ValueOr(r.end, 0))}
+	if day, known := availability.ParseDay(r.endDate); known {
+		b.End.Day = day
+	}
+	b.Duration = session.Minutes(records.UsualDuration(int64(domain.ValueOr(r.duration, 0)), int64(domain.ValueOr(r.usual, 0))))
+	b.BufferBefore, b.BufferAfter = session.Minutes(domain.ValueOr(r.before, 0)), session.Minutes(domain.ValueOr(r.after, 0))
 	return b
 }
 

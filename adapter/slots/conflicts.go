@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/queue"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -165,14 +167,32 @@ func AdminURL(address, route string, id int64) string {
 	return url
 }
 
-// WrongEnds returns the ids of at most limit bookings from yesterday on whose stored end cannot be right: it is
-// before the start, or after the next day. Their end counts as start plus duration. It uses the index on start_date.
+// WrongEnds returns the ids of at most limit bookings from yesterday on whose stored end is missing or cannot be right, see
+// availability.CanEnd. It uses the index on start_date.
 func WrongEnds(ctx context.Context, s *session.Session, limit uint64) ([]int64, error) {
 	yesterday := availability.MomentOf(s.LocalNow()).Day - 1
 	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).Where(sq.GtOrEq{"start_date": yesterday.String()}).
-		Where("(DATEDIFF(end_date, start_date) NOT BETWEEN 0 AND 1 OR end_date = start_date AND end_time < start_time)").
+		Where("start_time IS NOT NULL AND (COALESCE(DATEDIFF(end_date, start_date), -1) NOT BETWEEN 0 AND 1 OR COALESCE(end_time, 0) = 0 OR end_date = start_date AND end_time < start_time)").
 		OrderBy("start_date", "id").Limit(limit) // ordered by id alone, the whole table is read
 	return wpdb.All(ctx, s.DB, "find bookings with a wrong end", stmt, wpdb.Value[int64])
+}
+
+// UnconfirmedStatuses returns the statuses other than approved that the site gives to new bookings.
+func UnconfirmedStatuses(ctx context.Context, s *session.Session) ([]string, error) {
+	settings, err := s.DB.SettingValues(ctx, session.SettingDefaultStatus, session.SettingOwnStatuses)
+	if err != nil {
+		return nil, err
+	}
+	stmt := sq.Select(s.Schema.Expr(wpdb.Services, "s", "override_default_booking_status")).Distinct().From(s.DB.As(wpdb.Services, "s")).Where(sq.Eq{"s.status": "active"})
+	statuses, err := wpdb.All(ctx, s.DB, "read default statuses of services", stmt, wpdb.Value[*string])
+	found := []string{settings[session.SettingDefaultStatus]}
+	for _, status := range statuses {
+		found = append(found, domain.ValueOr(status, ""))
+	}
+	known := records.BookingStatusesOf(settings)
+	found = slices.DeleteFunc(found, func(status string) bool { return status == records.StatusApproved || !slices.Contains(known, status) })
+	slices.Sort(found)
+	return slices.Compact(found), err
 }
 
 // capacities returns the seats of services, by id.
@@ -203,7 +223,7 @@ func blockingFrom(ctx context.Context, s *session.Session, day availability.Day,
 func blockingPage(ctx context.Context, s *session.Session, day availability.Day, statuses []string, date string, id int64) ([]availability.Booking, error) {
 	stmt := bookingsWithDuration(s).Columns(blockingBookingColumns...).
 		Where(sq.GtOrEq{"start_date": date}).Where(sq.Or{sq.Gt{"start_date": date}, sq.Gt{"id": id}}).
-		Where(sq.Or{sq.GtOrEq{"start_date": day.String()}, sq.GtOrEq{"end_date": day.String()}, sq.Expr("end_date < start_date")}).
+		Where(sq.Or{sq.GtOrEq{"start_date": day.String()}, mayPassMidnight}).
 		Where(sq.Eq{"status": statuses}).
 		OrderBy("start_date", "id").Limit(conflictPage)
 	return wpdb.All(ctx, s.DB, "read blocking bookings", stmt, scanBlockingBooking)

@@ -67,13 +67,14 @@ func LoadTimetable(ctx context.Context, s *session.Session, agents []int64, day 
 	return t, err
 }
 
-// takesPlace selects the bookings of days, with those of the day before that go on after midnight.
+// takesPlace selects the bookings of days, with those of the day before that may go on after midnight.
 func takesPlace(from, to availability.Day) sq.And {
-	return sq.And{
-		sq.GtOrEq{"start_date": (from - 1).String()}, sq.LtOrEq{"start_date": to.String()},
-		sq.Or{sq.GtOrEq{"start_date": from.String()}, sq.GtOrEq{"end_date": from.String()}},
-	}
+	return sq.And{sq.GtOrEq{"start_date": (from - 1).String()}, sq.LtOrEq{"start_date": to.String()}, sq.Or{sq.GtOrEq{"start_date": from.String()}, mayPassMidnight}}
 }
+
+// mayPassMidnight selects the bookings that do not end on the day of their start, including those whose
+// stored end cannot be right.
+var mayPassMidnight = sq.Expr("(COALESCE(DATEDIFF(end_date, start_date), 1) <> 0 OR COALESCE(end_time, 0) = 0 OR end_time < start_time)")
 
 // overlapping compares the bookings that agents have on a day, and on the one after midnight.
 func overlapping(ctx context.Context, s *session.Session, settings map[string]string, agents []int64, day availability.Day) (map[int64]bool, error) {

@@ -183,10 +183,12 @@ class BooksideAssets
         if ($statuses !== []) {
             $bookings = $wpdb->prefix . 'latepoint_bookings';
             $taken = $wpdb->prefix . 'latepoint_bookings_assets';
+            $services = $wpdb->prefix . 'latepoint_services';
             $found = $wpdb->get_results(
                 $wpdb->prepare(
                     'SELECT DISTINCT x.asset_id, b.id, b.start_date, b.start_time - COALESCE(b.buffer_before, 0) AS begins, '
-                    . "b.end_time + COALESCE(b.buffer_after, 0) AS ends FROM `$bookings` b JOIN `$taken` x ON x.booking_id = b.id "
+                    . BooksideSlots::END . ' AS ends, COALESCE(b.buffer_after, 0) AS buffer_after '
+                    . "FROM `$bookings` b JOIN `$taken` x ON x.booking_id = b.id LEFT JOIN `$services` s ON s.id = b.service_id "
                     . 'WHERE b.start_date BETWEEN %s AND %s AND b.status IN (' . implode(', ', array_fill(0, count($statuses), '%s')) . ') '
                     . 'AND x.asset_id IN (' . implode(', ', $ids) . ') AND b.id NOT IN (' . implode(', ', array_map('intval', $except ?: [0])) . ')',
                     array_merge([$from, $to], $statuses)
@@ -194,7 +196,8 @@ class BooksideAssets
                 ARRAY_A
             );
             foreach ($found ?: [] as $use) {
-                $uses[$use['start_date']][] = [(int) $use['asset_id'], (int) $use['begins'], (int) $use['ends']];
+                $end = (int) $use['ends'];
+                $uses[$use['start_date']][] = [(int) $use['asset_id'], (int) $use['begins'], ($end > 1440 ? $end - 1440 : $end) + (int) $use['buffer_after']];
             }
         }
         foreach ($cart as $booking) {

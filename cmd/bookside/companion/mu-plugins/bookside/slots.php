@@ -16,6 +16,15 @@ defined('ABSPATH') || exit;
  */
 class BooksideSlots
 {
+    /**
+     * When a booking b of a service s ends, in minutes after the midnight before its start: at its stored end unless that is missing,
+     * before the start or after the next day, otherwise when its duration, or that of its service, is over.
+     */
+    public const END = 'CASE WHEN COALESCE(b.end_time, 0) = 0 OR COALESCE(DATEDIFF(b.end_date, b.start_date), 0) NOT BETWEEN 0 AND 1 '
+        . 'OR COALESCE(DATEDIFF(b.end_date, b.start_date), 0) = 0 AND b.end_time < b.start_time '
+        . 'THEN b.start_time + IF(b.duration > 0, b.duration, GREATEST(COALESCE(s.duration, 0), 0)) '
+        . 'WHEN b.end_date > b.start_date AND b.end_time < 1440 THEN 1440 + b.end_time WHEN b.end_date > b.start_date THEN 1440 ELSE b.end_time END';
+
     private BooksideLock $lock;
 
     private BooksideHolds $holds;
@@ -615,8 +624,7 @@ class BooksideSlots
 
     /**
      * Returns the bookings that overlap another one at its agent or, if that matters, at its location, those that take it entirely
-     * first. One that runs past midnight occupies both days; buffers alone do not extend past midnight. An implausible end counts
-     * as start plus duration. All as in the sidecar.
+     * first. One that runs past midnight occupies both days; buffers alone do not extend past midnight. All as in the sidecar.
      */
     private function meeting($booking): array
     {
@@ -630,9 +638,7 @@ class BooksideSlots
         $day = (string) $booking->start_date;
         $start = (int) $booking->start_time;
         $end = $start + (int) $booking->get_total_duration();
-        $stored = 'CASE WHEN COALESCE(b.end_time, 0) = 0 OR DATEDIFF(b.end_date, b.start_date) NOT BETWEEN 0 AND 1 '
-            . 'OR b.end_date = b.start_date AND b.end_time < b.start_time THEN b.start_time + COALESCE(b.duration, s.duration, 0) '
-            . 'WHEN b.end_date > b.start_date AND b.end_time < 1440 THEN 1440 + b.end_time WHEN b.end_date > b.start_date THEN 1440 ELSE b.end_time END';
+        $stored = self::END;
         [$agent, $service, $location] = [(int) $booking->agent_id, (int) $booking->service_id, (int) $booking->location_id];
         $where = [$agent, $location];
         $place = 'b.location_id = %d';

@@ -1,0 +1,184 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/fixtures"
+)
+
+// writesOfASlot returns requests that need the slot of a body, by name; id is a booking to change.
+func writesOfASlot(id, body, change string) map[string][3]string {
+	return map[string][3]string{
+		"a booking":       {http.MethodPost, "/bookings", body},
+		"a dry run":       {http.MethodPost, "/bookings?dry_run=1", body},
+		"a hold":          {http.MethodPost, "/holds", strings.Replace(body, `"customer_id":9,`, "", 1)},
+		"a change":        {http.MethodPut, "/bookings/" + id, change},
+		"a tried change":  {http.MethodPut, "/bookings/" + id + "?dry_run=1", change},
+		"several at once": {http.MethodPost, "/bookings/bulk", "[" + body + "]"},
+	}
+}
+
+// TestSlotIsTakenByBrokenRows: a booking whose stored end is missing or wrong has its time all the same.
+func TestSlotIsTakenByBrokenRows(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	taken := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "duration", "120")).want(http.StatusCreated).at("data", "id"))
+	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
+	for name, stored := range map[string]string{
+		"no end date":    "end_date = NULL",
+		"zero end date":  "end_date = '0000-00-00'",
+		"no end time":    "end_time = NULL",
+		"no end":         "end_date = NULL, end_time = NULL",
+		"minute 0":       "end_time = 0",
+		"end before it":  "end_time = 60",
+		"its service's":  "end_date = NULL, end_time = NULL, duration = NULL",
+		"its service's2": "end_date = NULL, end_time = NULL, duration = 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET end_date = start_date, end_time = 900, duration = 120 WHERE id = "+taken, "UPDATE wp_latepoint_bookings SET "+stored+" WHERE id = "+taken)
+			before := s.database.Snapshot(t)
+			for what, w := range writesOfASlot(other, friday("start_time", `"13:30"`), `{"start_time":"13:30"}`) {
+				a := s.write(w[0], w[1], w[2])
+				if what == "several at once" {
+					if a.want(http.StatusBadRequest).at("results", "errors", 0, "error") != "Time slot not available" {
+						t.Errorf("%s: %s", what, a.body)
+					}
+				} else if a.want(http.StatusConflict); what != "a hold" && fmt.Sprint(a.at("error", "details", "conflicting_booking_id")) != taken {
+					t.Errorf("%s: %s", what, a.body)
+				}
+			}
+			wantNoWrites(t, name, before, "bookside_api_keys", "bookside_locks")
+		})
+	}
+}
+
+// TestServiceWithoutDuration: a service whose own duration is below 1 is booked for the duration that is sent, and not
+// without one.
+func TestServiceWithoutDuration(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("service_id", "2", "agent_id", "5", "start_time", `"08:30"`)).want(http.StatusCreated).at("data", "id"))
+	const message = "Required: the service has no duration of its own"
+	for _, duration := range []string{"-5", "0"} {
+		s.database.Execute(t, "UPDATE wp_latepoint_services SET duration = "+duration+" WHERE id = 4")
+		before := s.database.Snapshot(t)
+		for name, w := range writesOfASlot(other, friday(), `{"service_id":4}`) {
+			a := s.write(w[0], w[1], w[2])
+			if name == "several at once" {
+				if a.want(http.StatusBadRequest).at("results", "errors", 0, "error") != "duration: "+message {
+					t.Errorf("%s: %s", name, a.body)
+				}
+			} else if got := a.want(http.StatusUnprocessableEntity).at("error", "details"); !cmp.Equal(got, any(map[string]any{"duration": message})) {
+				t.Errorf("%s: %s", name, a.body)
+			}
+		}
+		for _, path := range []string{
+			"/availability?service_id=4&agent_id=5&date=2027-02-05", "/availability?service_id=4&agent_id=any&date=2027-02-05&date_to=2027-02-08",
+			"/agents/availability?service_id=4&date=2027-02-05&start_time=10:00", "/availability?service_id=4&booking_id=" + other + "&date=2027-02-05",
+		} {
+			if got := s.get(path).want(http.StatusUnprocessableEntity).at("error", "details", "duration"); got != message {
+				t.Errorf("%s: %v", path, got)
+			}
+		}
+		wantNoWrites(t, "without a duration", before, "bookside_api_keys", "bookside_locks")
+	}
+	for _, path := range []string{"/availability?service_id=4&agent_id=5&date=2027-02-05&duration=60&any_duration=1", "/agents/availability?service_id=4&date=2027-02-05&start_time=10:00&duration=60", "/agents/availability?service_id=4"} {
+		s.get(path).want(http.StatusOK)
+	}
+	booked := s.write(http.MethodPost, "/bookings", friday("duration", "60")).want(http.StatusCreated)
+	s.write(http.MethodPost, "/bookings", friday("duration", "60")).want(http.StatusConflict)
+	moved := s.write(http.MethodPut, fmt.Sprint("/bookings/", booked.at("data", "id")), `{"start_time":"13:00"}`).want(http.StatusOK)
+	if got := moved.at("data", "end_time"); got != "14:00" {
+		t.Errorf("moved, it ends at %v", got)
+	}
+}
+
+// TestNeverBookable: what can never be booked is a mistake of the request, not a conflict, and names its field.
+func TestNeverBookable(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND (agent_id <> 5 OR location_id <> 1)")
+	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusCreated).at("data", "id"))
+	for name, c := range map[string]struct {
+		arrange, restore string
+		fields           []string
+		want             map[string]any
+	}{
+		"a disabled service": {"UPDATE wp_latepoint_services SET status = 'disabled' WHERE id = 4", "UPDATE wp_latepoint_services SET status = 'active' WHERE id = 4", nil, map[string]any{"service_id": "The service is not active"}},
+		"a disabled agent":   {"UPDATE wp_latepoint_agents SET status = 'disabled' WHERE id = 5", "UPDATE wp_latepoint_agents SET status = 'active' WHERE id = 5", nil, map[string]any{"agent_id": "The agent is not active"}},
+		"its only agent":     {"UPDATE wp_latepoint_agents SET status = 'disabled' WHERE id = 5", "UPDATE wp_latepoint_agents SET status = 'active' WHERE id = 5", []string{"agent_id", `"any"`, "location_id", `"any"`}, map[string]any{"service_id": "Nobody offers this service"}},
+		"a closed location":  {"UPDATE wp_latepoint_locations SET status = 'disabled' WHERE id = 1", "UPDATE wp_latepoint_locations SET status = 'active' WHERE id = 1", nil, map[string]any{"location_id": "The location is not active"}},
+		"all of them": {"UPDATE wp_latepoint_locations x, wp_latepoint_agents a, wp_latepoint_services s SET x.status = 'disabled', a.status = 'disabled', s.status = 'disabled' WHERE x.id = 1 AND a.id = 5 AND s.id = 4",
+			"UPDATE wp_latepoint_locations x, wp_latepoint_agents a, wp_latepoint_services s SET x.status = 'active', a.status = 'active', s.status = 'active' WHERE x.id = 1 AND a.id = 5 AND s.id = 4",
+			nil, map[string]any{"location_id": "The location is not active", "agent_id": "The agent is not active", "service_id": "The service is not active"}},
+		"another agent's service": {"", "", []string{"agent_id", "1"}, map[string]any{"agent_id": "Does not offer this service there"}},
+		"another location":        {"", "", []string{"agent_id", `"any"`, "location_id", "2"}, map[string]any{"location_id": "Nobody offers this service there"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.arrange != "" {
+				s.database.Execute(t, c.arrange)
+				defer s.database.Execute(t, c.restore)
+			}
+			before := s.database.Snapshot(t)
+			change := `{"start_time":"10:00"}`
+			if len(c.fields) > 0 {
+				change = friday(append([]string{"customer_id", "", "service_id", ""}, c.fields...)...)
+			}
+			for what, w := range writesOfASlot(other, friday(c.fields...), change) {
+				a := s.write(w[0], w[1], w[2])
+				if what != "several at once" {
+					if diff := cmp.Diff(any(c.want), a.want(http.StatusBadRequest).at("error", "details")); diff != "" || a.at("error", "code") != "invalid_request" {
+						t.Errorf("%s (-want +got):\n%s", what, diff)
+					}
+					continue
+				}
+				text := fmt.Sprint(a.want(http.StatusBadRequest).at("results", "errors", 0, "error"))
+				field, message, _ := strings.Cut(text, ": ")
+				if c.want[field] != message {
+					t.Errorf("%s: %q", what, text)
+				}
+			}
+			wantNoWrites(t, name, before, "bookside_api_keys", "bookside_locks")
+			s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK)
+		})
+	}
+	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	// Whoever wants nothing but a note for it is not asked for a slot.
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET status = 'disabled' WHERE id = 4")
+	s.write(http.MethodPut, "/bookings/"+other, `{"notes":"later","status":"cancelled"}`).want(http.StatusOK)
+}
+
+// TestStatusesOfTheSite: bookings go to a status of the site's own and from it to any other, for a slot like any
+// other.
+func TestStatusesOfTheSite(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name IN ('additional_booking_statuses', 'timeslot_blocking_statuses')",
+		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'Running Late, On Ice'), ('timeslot_blocking_statuses', 'approved,running_late')")
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
+	become := func(status string) answer {
+		t.Helper()
+		return s.write(http.MethodPut, "/bookings/"+id, `{"status":"`+status+`"}`)
+	}
+	for _, status := range []string{"running_late", "approved", "on_ice", "no_show", "running_late", "on_ice", "pending", "running_late", "completed"} {
+		if got := become(status).want(http.StatusOK).at("data", "status"); got != status {
+			t.Errorf("status %v, want %s", got, status)
+		}
+	}
+	unprocessable("status").check(t, "between its own five", become("pending"))
+	unprocessable("status").check(t, "no status of the site", become("running late"))
+	if got := s.as([]string{"read_bookings", "write_bookings"}, http.MethodPut, "/bookings/"+id, `{"status":"on_ice"}`).want(http.StatusForbidden).at("error", "details", "required_permission"); got != "delete_bookings" {
+		t.Errorf("what is completed needs %v", got)
+	}
+	become("on_ice").want(http.StatusOK)
+	rival := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated).at("data", "id"))
+	if got := fmt.Sprint(become("running_late").want(http.StatusConflict).at("error", "details", "conflicting_booking_id")); got != rival {
+		t.Errorf("conflicts with %s, want %s", got, rival)
+	}
+	become("pending").want(http.StatusOK)
+}
