@@ -68,23 +68,27 @@ func (m *bookingModel) slot(t *rapid.T) (service, agent int64, at availability.M
 	return service, agent, at
 }
 
-// offered asks what the API offers.
-func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability.Moment) bool {
+// offered asks what the API offers, and which error it has for what it does not offer.
+func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability.Moment) (bool, domain.Code) {
 	grid, err := slots.Search(t.Context(), m.site, slots.Query{ServiceID: service, AgentID: &agent, LocationID: new(int64(1)), From: at.Day, To: at.Day})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(availability.Offered(grid.Days[0].Slots), func(s availability.Slot) bool { return s.Start == at.Minutes })
+	refused := domain.CodeSlotUnavailable
+	if grid.Missing == slots.MissingConnection {
+		refused = domain.CodeInvalidRequest
+	}
+	return slices.ContainsFunc(availability.Offered(grid.Days[0].Slots), func(s availability.Slot) bool { return s.Start == at.Minutes }), refused
 }
 
 func (m *bookingModel) create(t *rapid.T) {
 	service, agent, at := m.slot(t)
-	offered := m.offered(t, service, agent, at)
+	offered, refused := m.offered(t, service, agent, at)
 	created, err := txCreate(t.Context(), m.site, bookings.Create, bookings.New{ServiceID: service, AgentID: agent, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9})
 	switch {
 	case offered && err != nil:
 		t.Fatalf("offered, and refused: %v", err)
-	case !offered && domain.CodeOf(err) != domain.CodeSlotUnavailable:
+	case !offered && domain.CodeOf(err) != refused:
 		t.Fatalf("not offered, and %v", err)
 	case err == nil:
 		m.bookings[created.ID] = modelBooking{records.StatusApproved, at.Day.String(), int64(at.Minutes)}
@@ -107,13 +111,18 @@ func (m *bookingModel) any(t *rapid.T) int64 {
 func (m *bookingModel) move(t *rapid.T) {
 	id := m.any(t)
 	_, agent, at := m.slot(t)
-	_, err := txUpdate(t.Context(), m.site, bookings.Update, id, bookings.Patch{AgentID: &agent, StartDate: &at.Day, StartTime: &at.Minutes})
+	before, err := records.LoadBooking(t.Context(), m.site, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, refused := m.offered(t, before.ServiceID(), agent, at)
+	_, err = txUpdate(t.Context(), m.site, bookings.Update, id, bookings.Patch{AgentID: &agent, StartDate: &at.Day, StartTime: &at.Minutes})
 	switch {
 	case err == nil:
 		b := m.bookings[id]
 		b.Date, b.Start = at.Day.String(), int64(at.Minutes)
 		m.bookings[id] = b
-	case domain.CodeOf(err) != domain.CodeSlotUnavailable:
+	case domain.CodeOf(err) != refused:
 		t.Fatal(err)
 	}
 }

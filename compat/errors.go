@@ -18,6 +18,7 @@ const (
 	WordPressError                   // {code, message, data: {status}}, as in WordPress's own REST API
 	TextError                        // {success: false, error: message}
 	BothErrors                       // an ObjectError and a WordPressError at once
+	FailedObject                     // an ObjectError with success: false
 )
 
 // Failure is an error on its way to the client.
@@ -85,6 +86,11 @@ type bothBody struct {
 	objectBody
 }
 
+type failedBody struct {
+	Success bool `json:"success"`
+	objectBody
+}
+
 type textBody struct {
 	Success bool       `json:"success"`
 	Error   string     `json:"error"`
@@ -114,6 +120,8 @@ func (f Failure) Body(shape ErrorShape) any {
 		return body
 	case BothErrors:
 		return bothBody{f.wordPressBody(), f.objectBody()}
+	case FailedObject:
+		return failedBody{objectBody: f.objectBody()}
 	default:
 		return f.objectBody()
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +94,7 @@ const (
 	notANumber    = "Must be a number"
 	notABoolean   = "Must be true or false"
 	notADate      = "Must be a date in the format YYYY-MM-DD"
-	notASpan      = "Must be a date in the format YYYY-MM-DD, YYYY-MM or YYYY"
+	notASpan      = "Must be the beginning of a timestamp, such as 2026-11 or 2026-11-21"
 	notAClock     = "Invalid time format, use HH:MM"
 	notATime      = "Must be a time of day as HH:MM or in minutes after midnight"
 	negative      = "May not be negative"
@@ -318,11 +319,11 @@ func midnightAfter(days int) valueType[time.Time] {
 			return instant, false
 		}
 		day, ok := date.Time(time.UTC)
-		return View{in.location()}.midnight(day.AddDate(0, 0, days)), ok
+		return View{in.location()}.instant(day.AddDate(0, 0, days)), ok
 	}}
 }
 
-// span is the range of a date of any precision: 2026, 2026-11 or 2026-11-21.
+// span is the range of the timestamps that begin with a text, such as 2026, 2026-1, 2026-11-0 or 2026-11-21 08.
 func span() valueType[lists.Span] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: spanPattern} }
 	return valueType[lists.Span]{description: description{schema: schema}, read: func(in input, name string) (lists.Span, bool) {
@@ -330,15 +331,36 @@ func span() valueType[lists.Span] {
 		if !ok {
 			return lists.Span{}, false
 		}
-		for layout, step := range map[string][3]int{"2006": {1, 0, 0}, "2006-01": {0, 1, 0}, "2006-01-02": {0, 0, 1}} {
-			day, err := time.Parse(layout, text)
-			if err == nil && day.Year() >= 1000 {
-				return lists.Span{From: View{in.location()}.midnight(day), Before: View{in.location()}.midnight(day.AddDate(step[0], step[1], step[2]))}, true
-			}
+		first, last, ok := timestampsFrom(text)
+		if !ok {
+			in.addProblem(name, invalid(notASpan))
+			return lists.Span{}, false
 		}
-		in.addProblem(name, invalid(notASpan))
-		return lists.Span{}, false
+		view := View{in.location()}
+		return lists.Span{From: view.instant(first), Before: view.instant(last.Add(time.Second))}, true
 	}}
+}
+
+var spanForm = regexp.MustCompile(spanPattern)
+
+// timestampsFrom returns the first and the last timestamp that begin with a text; ok is false if none does.
+func timestampsFrom(text string) (first, last time.Time, ok bool) {
+	if !spanForm.MatchString(text) {
+		return first, last, false
+	}
+	complete := func(digits string) time.Time {
+		padded := text + digits[len(text):]
+		part := func(from, to, least, most int) int {
+			n, _ := strconv.Atoi(padded[from:to]) // digits, by the form
+			return min(max(n, least), most)
+		}
+		year, month := part(0, 4, 1000, 9999), part(5, 7, 1, 12)
+		days := time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+		return time.Date(year, time.Month(month), part(8, 10, 1, days), part(11, 13, 0, 23), part(14, 16, 0, 59), part(17, 19, 0, 59), 0, time.UTC)
+	}
+	first, last = complete("0000-00-00 00:00:00"), complete("9999-99-99 99:99:99")
+	begins := func(t time.Time) bool { return strings.HasPrefix(t.Format(time.DateTime), text) }
+	return first, last, begins(first) && begins(last)
 }
 
 // timeOfDay is HH:MM, from 00:00 to 23:59.

@@ -30,16 +30,16 @@ func (v View) timestamp(t domain.Timestamp) string {
 // lastInstant is the last instant that a database column can hold.
 var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
 
-// midnight returns the instant at which a date of timestamps begins. The day after the last possible one
-// begins at its end, because the database cannot compare with a later instant.
-func (v View) midnight(day time.Time) time.Time {
-	if day.After(lastInstant) {
+// instant returns the instant of a timestamp as it is shown, which is given in UTC. One after the last possible
+// one becomes that, because the database cannot compare with a later instant.
+func (v View) instant(shown time.Time) time.Time {
+	if shown.After(lastInstant) {
 		return lastInstant
 	}
 	if v.Location == nil {
-		return day
+		return shown
 	}
-	return time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, v.Location)
+	return time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), 0, v.Location)
 }
 
 // clock formats a time of day as HH:MM, and an unknown one as "". The end of a day is 24:00

@@ -468,7 +468,11 @@ func TestInvalidBulkRequests(t *testing.T) {
 		"51": list(51), "none": `[]`, "nothing": ``, "null": `{"bookings":null}`, "a single one": friday(), "a text": `{"bookings":"all"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			badRequest("bookings").check(t, name, s.write(http.MethodPost, "/bookings/bulk", body))
+			a := s.write(http.MethodPost, "/bookings/bulk", body)
+			badRequest("bookings").check(t, name, a)
+			if a.at("success") != false {
+				t.Errorf("it does not say that it failed: %s", a.body)
+			}
 		})
 	}
 	badRequest("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))

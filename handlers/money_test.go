@@ -628,6 +628,13 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 	s.write(http.MethodPut, order, `{"coupon_code":""}`).want(http.StatusOK)
 	s.database.Execute(t, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)
 	s.write(http.MethodPut, "/orders/1403", `{"coupon_code":"SERVICE"}`).want(http.StatusOK)
+	// An order keeps a code that the site does not know, with coupons or without the add-on.
+	for _, code := range []string{"Summer 27", "winter"} {
+		if got := s.write(http.MethodPut, order, `{"coupon_code":"`+code+`"}`).want(http.StatusOK).at("coupon_code"); got != code {
+			t.Errorf("stored %v, want %s", got, code)
+		}
+		s.database.Execute(t, "DROP TABLE IF EXISTS wp_latepoint_coupons")
+	}
 }
 
 // TestCouponIsUsedOnce: concurrent orders count each other's use.

@@ -21,7 +21,7 @@ import (
 // CouponUse is an order that will have a coupon. If it already has the coupon, only what an update changes
 // is checked.
 type CouponUse struct {
-	Order     int64 // 0 for a new one
+	Order     int64 // 0 for a new one, which must not have an unknown code
 	Customer  int64 // 0 if unknown
 	Anyone    bool  // it may be anyone's, so that nothing about the customer is checked
 	Subtotal  decimal.Decimal
@@ -99,8 +99,8 @@ func CheckCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse
 func FindCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse) (coupon Coupon, reason string, err error) {
 	coupon, err = storedCoupon(ctx, tx.Session, code)
 	switch {
-	case domain.CodeOf(err) == domain.CodeNotFound && use.Had:
-		return coupon, "", nil
+	case domain.CodeOf(err) == domain.CodeNotFound && use.Order != 0:
+		return coupon, "", nil // an order keeps whatever code it gets later
 	case domain.CodeOf(err) == domain.CodeNotFound:
 		return coupon, "No coupon has this code", nil
 	case err != nil:

@@ -31,6 +31,7 @@ type Form struct {
 	Failure string            // message of an internal error; "" for "Internal server error"
 	Code    string            // of an internal error; "" for server_error
 	Invalid string            // code of invalid fields, as a WordPressError; "" for an ObjectError
+	Bulk    bool              // status 400 says success: false, as when none of several records was created
 }
 
 // Error is an error without details, in the shape of WordPress's own.
@@ -90,6 +91,14 @@ var domainFailures = map[domain.Code]struct {
 
 // Of returns the content and the shape of the response to an error.
 func Of(form Form, requestID string, err error) (compat.Failure, compat.ErrorShape) {
+	failure, shape := of(form, requestID, err)
+	if form.Bulk && failure.Status == http.StatusBadRequest && shape == compat.ObjectError {
+		shape = compat.FailedObject
+	}
+	return failure, shape
+}
+
+func of(form Form, requestID string, err error) (compat.Failure, compat.ErrorShape) {
 	for _, f := range foreign {
 		if errors.Is(err, f.err) {
 			return f.as.failure()
