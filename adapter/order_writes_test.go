@@ -192,9 +192,6 @@ func TestUpdateOrder(t *testing.T) {
 	s.try("fields without a column go again", []string{"INSERT INTO wp_latepoint_order_meta (id, object_id, meta_key, meta_value) VALUES (9001, 10, 'discount_total', '10'), (9002, 10, 'notes', 'x')"},
 		update(10, orders.Patch{DiscountTotal: euros("0"), Notes: new("")}), updatedRow("latepoint_orders", 10), orderUpdateEntry(10),
 		fixtures.Change{Table: "latepoint_order_meta", Op: fixtures.Delete, Key: "9001"}, fixtures.Change{Table: "latepoint_order_meta", Op: fixtures.Delete, Key: "9002"})
-	s.try("words that are there already", []string{"UPDATE wp_latepoint_orders SET status = 'odd', payment_status = 'odd', fulfillment_status = 'odd', confirmation_code = NULL WHERE id = 10"},
-		update(10, orders.Patch{Status: new("odd"), PaymentStatus: new("odd"), FulfillmentStatus: new("odd"), ConfirmationCode: new(""), SourceID: new("s")}),
-		updatedRow("latepoint_orders", 10, "source_id", nil, "s"), orderUpdateEntry(10))
 	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
 		for _, patch := range []orders.Patch{{}, {CustomerID: new(int64(12))}} {
 			if _, err := txUpdate(t.Context(), site, orders.Update, 99999, patch); domain.CodeOf(err) != domain.CodeNotFound {

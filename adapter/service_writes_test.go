@@ -104,9 +104,6 @@ func TestUpdateService(t *testing.T) {
 		updatedRow("latepoint_services", 4), history,
 		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Update, Key: "70", Changed: map[string][2]any{"meta_value": {"old", "new"}, "updated_at": {nil, "<now_utc>"}}},
 		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Delete, Key: "71"})
-	s.try("words that are there already", []string{"UPDATE wp_latepoint_services SET status = 'archived', category_id = 99 WHERE id = 4"},
-		update(4, catalog.ServicePatch{Status: new("archived"), CategoryID: new(int64(99)), Duration: new(int64(61))}),
-		updatedRow("latepoint_services", 4, "duration", "60", "61"), history)
 	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
 		if _, err := txUpdate(t.Context(), site, catalog.UpdateService, 99, catalog.ServicePatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("error %v, want not found", err)

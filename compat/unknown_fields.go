@@ -61,6 +61,9 @@ func (s *Schema) unknownIn(value jsontext.Value, path string, unknown map[string
 
 // property returns the schema of a member of an object, or nil.
 func (s *Schema) property(name string) *Schema {
+	if s == nil {
+		return nil
+	}
 	at := slices.IndexFunc(s.Properties, func(m Member) bool { return m.Name() == name })
 	if at < 0 {
 		return nil

@@ -147,22 +147,13 @@ func patchBooking(read func(*compat.Body) compat.BookingPatch) func(*request) (r
 		if err != nil {
 			return response{}, err
 		}
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		patch := read(body)
-		update := func(tx *session.Tx) (any, error) {
-			booking, err := bookings.Update(r.ctx(), tx, id, patch.Patch)
+		return r.update(func(tx *session.Tx, body *compat.Body) (any, error) {
+			booking, err := bookings.Update(r.ctx(), tx, id, read(body).Patch)
 			if err != nil {
 				return nil, err
 			}
 			return r.view.BookingUpdated(booking, r.times(booking.Booking)), nil
-		}
-		if patch.DryRun {
-			return r.dryRun(update)
-		}
-		return r.change(update)
+		})
 	}
 }
 

@@ -34,13 +34,14 @@ var updateBusinessHours = operation{
 		if err != nil {
 			return response{}, err
 		}
-		patch := compat.WeeklyHoursFields.Read(body)
-		r.recordQuery = fmt.Sprintf("agent_id=%d&service_id=%d&location_id=%d", patch.Agent, patch.Service, patch.Location)
-		save, answer := r.change, compat.WeeklyHoursUpdated
-		if patch.DryRun {
-			save, answer = r.dryRun, compat.WeeklyHoursPossible
+		sent, answer := compat.WeeklyHoursFields.Read(body), compat.WeeklyHoursUpdated
+		r.recordQuery = fmt.Sprintf("agent_id=%d&service_id=%d&location_id=%d", sent.Agent, sent.Service, sent.Location)
+		if r.asksForDryRun() {
+			answer = compat.WeeklyHoursPossible
 		}
-		return save(func(tx *session.Tx) (any, error) {
+		return r.update(func(tx *session.Tx, body *compat.Body) (any, error) {
+			patch := compat.WeeklyHoursFields.Read(body)
+			patch.Scope = sent.Scope // which says what hours they are, and is no change of them
 			week, err := timeoff.UpdateWeek(r.ctx(), tx, patch)
 			return r.view.ChangedWeek(answer, week), err
 		})

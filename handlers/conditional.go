@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -81,7 +82,7 @@ func (r *request) precondition() func(*session.Session) error {
 		return nil
 	}
 	return func(within *session.Session) error {
-		present, err := r.present(within)
+		present, err := r.present(within, cmp.Or(r.recordQuery, r.echo.Request().URL.RawQuery))
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (r *request) precondition() func(*session.Session) error {
 		if tags.Include(tag) {
 			return nil
 		}
-		record, err := compat.RecordIn(r.read.route.operation.answers[0].body, present)
+		record, err := r.recordIn(present)
 		if err != nil {
 			return err
 		}
@@ -104,11 +105,16 @@ func (r *request) readRecord(within *session.Session, query string) (response, e
 	return get.route.operation.serve(&get)
 }
 
-// present returns the present body of a GET of the record.
-func (r *request) present(within *session.Session) ([]byte, error) {
-	response, err := r.readRecord(within, cmp.Or(r.recordQuery, r.echo.Request().URL.RawQuery))
+// present returns the present body of a GET of the record with a query.
+func (r *request) present(within *session.Session, query string) ([]byte, error) {
+	response, err := r.readRecord(within, query)
 	if err != nil {
 		return nil, err
 	}
 	return encodeBody(visible(response.body, r.principal.Key))
+}
+
+// recordIn returns the record in the body of a GET of it.
+func (r *request) recordIn(present []byte) (json.RawMessage, error) {
+	return compat.RecordIn(r.read.route.operation.answers[0].body, present)
 }

@@ -81,13 +81,8 @@ var updateCoupon = operation{
 		if err != nil {
 			return response{}, err
 		}
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		patch := compat.CouponFields.Read(body)
-		return r.change(func(tx *session.Tx) (any, error) {
-			coupon, err := payments.UpdateCoupon(r.ctx(), tx, code, patch)
+		return r.update(func(tx *session.Tx, body *compat.Body) (any, error) {
+			coupon, err := payments.UpdateCoupon(r.ctx(), tx, code, compat.CouponFields.Read(body))
 			if err != nil {
 				return nil, err
 			}

@@ -239,7 +239,7 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 	}
 	wantUpdateRejected(t, "emptied", s.write(http.MethodPut, "/customers/5", `{"phone":"","notes":""}`), "phone", "notes")
 	s.write(http.MethodPut, "/customers/9", `{"last_name":"Still without"}`).want(http.StatusOK)
-	booked := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	booked := s.write(http.MethodPost, "/bookings", friday("customer_id", `5`)).want(http.StatusCreated)
 	unprocessable("customer.phone").check(t, "emptied by a booking", s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", booked.at("data", "id")), `{"customer":{"phone":""}}`))
 
 	with(form(false, false, false)) // the phone is not shown, so it is not required

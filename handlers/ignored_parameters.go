@@ -78,9 +78,9 @@ func (p parameterNames) refuseUnknownParameters(c echo.Context, query *compat.Qu
 }
 
 // refuseUnknownFields reports the fields of a write, of its body and of its query, that nothing reads.
-func (r *request) refuseUnknownFields() error {
+func (r *request) refuseUnknownFields(document compat.Document) error {
 	conditional := len(r.echo.Request().Header.Values(ifMatchHeader)) > 0
-	unknown := r.document.Unknown(r.known.body, func(name string) bool { return r.known.include(name, conditional) })
+	unknown := document.Unknown(r.known.body, func(name string) bool { return r.known.include(name, conditional) })
 	return refuseUnknown(r.echo, "field", unknown, r.route.operation.strictBody, domain.UnknownFields)
 }
 

@@ -345,7 +345,7 @@ func TestStrictHandling(t *testing.T) {
 	for body, wrong := range map[string]map[string]any{
 		`POST /services {"name":"Typo","price":50,"chargeamount":5}`:   {"price": "Unknown field", "chargeamount": "Unknown field; did you mean charge_amount?"},
 		`PUT /bookings/1 {"customer":{"emial":"x"},"notes":"Written"}`: {"customer.emial": "Unknown field; did you mean customer.email?"},
-		`PUT /payments/1 {"ammount":5}`:                                {"ammount": "Unknown field; did you mean amount?"},
+		`PUT /payments/1 {"amuont":5}`:                                 {"amuont": "Unknown field; did you mean amount?"},
 		`POST /bookings/bulk [{"agentid":5}]`:                          {"bookings.agentid": "Unknown field; did you mean bookings.agent_id?"},
 		`DELETE /bookings/1 {"froce":true}`:                            {"froce": "Unknown field"},
 	} {

@@ -72,12 +72,8 @@ var updateInvoice = operation{
 		if err != nil {
 			return response{}, err
 		}
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		change := compat.InvoiceFields.Read(body)
-		return r.change(func(tx *session.Tx) (any, error) {
+		return r.update(func(tx *session.Tx, body *compat.Body) (any, error) {
+			change := compat.InvoiceFields.Read(body)
 			invoice, err := payments.UpdateInvoice(r.ctx(), tx, order, id, change.InvoicePatch, change.Force)
 			if err != nil {
 				return nil, err

@@ -322,11 +322,11 @@ func TestPaymentThatThePluginRefunded(t *testing.T) {
 	wantMoney(t, s, "with notes", "0.00", "refunded", "open")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
-	s.write(http.MethodPut, path, `{"status":"refunded","amount":35}`).want(http.StatusOK)
 	s.write(http.MethodPut, path, `{"kind":"refund"}`).want(http.StatusOK)
+	s.write(http.MethodPut, path, `{"kind":"refund","amount":35}`).want(http.StatusOK)
 	wantNoWrites(t, "refunded again", before)
 	// Nothing else brings the money back in several steps.
-	for _, body := range []string{`{"status":"failed"}`, `{"status":"processing"}`, `{"kind":"authorization"}`, `{"kind":"authorization","status":"succeeded"}`, `{"status":"refunded","amount":136}`} {
+	for _, body := range []string{`{"status":"failed"}`, `{"status":"processing"}`, `{"kind":"authorization"}`, `{"kind":"authorization","status":"succeeded"}`, `{"kind":"refund","amount":136}`} {
 		if a := s.write(http.MethodPut, path, body); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
@@ -366,9 +366,9 @@ func TestInvoiceThatWasSetToPaid(t *testing.T) {
 	wantMoney(t, s, "refunded", "60.00", "partially_refunded", "open")
 }
 
-// TestPaidIsAskedForAgain: setting an invoice to paid is refused if it is stored as paid but no longer
-// covered; other changes to it work as ever.
-func TestPaidIsAskedForAgain(t *testing.T) {
+// TestPaidInvoiceWithoutPayments: an invoice that is paid although payments no longer cover it can be put back. Nothing
+// makes it claim more.
+func TestPaidInvoiceWithoutPayments(t *testing.T) {
 	t.Parallel()
 	s, first, second := unnamedPayments(t)
 	const invoice = "/orders/1403/invoices/1270"
@@ -376,16 +376,12 @@ func TestPaidIsAskedForAgain(t *testing.T) {
 	for _, payment := range []string{first, second} {
 		s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(payment, "/payments/"))
 	}
-	for _, body := range []string{`{"status":"paid"}`, `{"status":"paid","charge_amount":135}`} {
-		a := s.write(http.MethodPut, invoice, body).want(http.StatusUnprocessableEntity)
-		wantCode(t, a, http.StatusUnprocessableEntity, "validation_failed")
-		if a.at("error", "details", "status") == "" {
-			t.Errorf("%s", a.body)
-		}
+	before := s.database.Snapshot(t)
+	for _, body := range []string{`{}`, `{"charge_amount":135}`, `{"status":"paid"}`, `{"status":"paid","charge_amount":"135.0000"}`} {
+		s.write(http.MethodPut, invoice, body).want(http.StatusOK)
 	}
-	s.write(http.MethodPut, invoice, `{}`).want(http.StatusOK)
-	s.write(http.MethodPut, invoice, `{"charge_amount":135}`).want(http.StatusOK)
-	s.write(http.MethodPut, invoice, `{"status":"paid","force":true}`).want(http.StatusOK)
+	unprocessable("charge_amount").check(t, "more", s.write(http.MethodPut, invoice, `{"status":"paid","charge_amount":136}`))
+	wantNoWrites(t, "put back", before)
 	s.write(http.MethodPut, invoice, `{"status":"open"}`).want(http.StatusOK)
 }
 
@@ -530,10 +526,12 @@ func TestPriceOfADiscountedOrder(t *testing.T) {
 	sums("after wp-admin", "60", "60", "40", "not_paid")
 	s.database.Execute(t, "UPDATE wp_latepoint_orders SET total = 75 WHERE id = 1403")
 	put("60").want(http.StatusOK)
-	sums("a total by hand", "60", "60", "40", "not_paid")
+	sums("a total by hand", "60", "60", "75", "not_paid")
 	before := s.database.Snapshot(t)
 	put("60.00").want(http.StatusOK)
-	wantNoWrites(t, "sent twice", before)
+	wantNoWrites(t, "the same price", before)
+	put("61").want(http.StatusOK)
+	sums("after a total by hand", "61", "61", "41", "not_paid")
 
 	put("20").want(http.StatusOK)
 	sums("free", "20", "20", "0", "not_paid")

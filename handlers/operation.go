@@ -156,13 +156,8 @@ func update[Patch, Record, Body any](
 		if err != nil {
 			return response{}, err
 		}
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		patch := read(body)
-		return r.change(func(tx *session.Tx) (any, error) {
-			record, err := apply(r.ctx(), tx, id, patch)
+		return r.update(func(tx *session.Tx, body *compat.Body) (any, error) {
+			record, err := apply(r.ctx(), tx, id, read(body))
 			if err != nil {
 				return nil, err
 			}

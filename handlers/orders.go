@@ -125,22 +125,5 @@ var updateOrder = operation{
 	body:        compat.OrderFields,
 	answers:     []response{ok(compat.WrittenOrder{})},
 	decided:     true,
-	serve: func(r *request) (response, error) {
-		id, err := r.id(orderID)
-		if err != nil {
-			return response{}, err
-		}
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		patch := compat.OrderFields.Read(body)
-		return r.change(func(tx *session.Tx) (any, error) {
-			order, err := orders.Update(r.ctx(), tx, id, patch)
-			if err != nil {
-				return nil, err
-			}
-			return r.view.OrderWritten(order), nil
-		})
-	},
+	serve:       update(compat.OrderFields.Read, orders.Update, compat.View.OrderWritten),
 }

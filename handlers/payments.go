@@ -66,24 +66,7 @@ var updatePayment = operation{
 	answers:     []response{ok(compat.PaymentUpdated)},
 	failures:    []int{http.StatusUnprocessableEntity},
 	errors:      failures.Form{Failure: "Failed to update payment", Shape: compat.TextError},
-	serve: func(r *request) (response, error) {
-		id, err := r.id(paymentID)
-		if err != nil {
-			return response{}, err
-		}
-		body, err := r.body()
-		if err != nil {
-			return response{}, err
-		}
-		patch := compat.PaymentFields.Read(body)
-		return r.change(func(tx *session.Tx) (any, error) {
-			payment, err := payments.Update(r.ctx(), tx, id, patch)
-			if err != nil {
-				return nil, err
-			}
-			return r.view.PaymentUpdated(payment), nil
-		})
-	},
+	serve:       update(compat.PaymentFields.Read, payments.Update, compat.View.PaymentUpdated),
 }
 
 var deletePayment = operation{

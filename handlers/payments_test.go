@@ -247,8 +247,9 @@ func TestPriceFollowsPayments(t *testing.T) {
 		{"/bookings/1441", `{"price":100}`, "fully_paid"},
 		{"/orders/1403", `{"total":"140"}`, "partially_paid"},
 		{"/orders/1403", `{"total":"135.00"}`, "fully_paid"},
-		{"/orders/1403", `{"total":150,"payment_status":"fully_paid"}`, "fully_paid"},
-		{"/orders/1403", `{"total":150}`, "fully_paid"}, // no change
+		{"/orders/1403", `{"total":150,"payment_status":"fully_paid"}`, "partially_paid"}, // it is fully_paid, so this demands nothing
+		{"/orders/1403", `{"total":149,"payment_status":"fully_paid"}`, "fully_paid"},
+		{"/orders/1403", `{"total":149}`, "fully_paid"}, // no change
 		{"/orders/1403", `{"subtotal":500}`, "fully_paid"},
 		{"/orders/1403", `{"total":151}`, "partially_paid"},
 	} {

@@ -26,7 +26,7 @@ func (r *request) webhooks() *webhooks.Store {
 
 // lockWebhook runs change in a transaction, with the webhook in the path locked and the request's If-Match
 // compared. After a deadlock change runs again.
-func (r *request) lockWebhook(change func(*webhooks.Store, webhooks.Hook) error) error {
+func (r *request) lockWebhook(change func(*request, *webhooks.Store, webhooks.Hook) error) error {
 	id, err := r.id(webhookID)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (r *request) lockWebhook(change func(*webhooks.Store, webhooks.Hook) error)
 				return err
 			}
 		}
-		return change(store, hook)
+		return change(&within, store, hook)
 	})
 	return foundWebhook(id, found, err)
 }
@@ -58,19 +58,25 @@ func nameRefused() error {
 	return domain.InvalidRequest(map[string]string{idempotencyKey: "Not supported for webhooks"})
 }
 
-// webhookChange returns the body of a write. Its filters exist and are within the key's scope.
-func (r *request) webhookChange(fields compat.Fields[compat.WebhookChange]) (change compat.WebhookChange, err error) {
-	body, err := r.webhookBody()
-	if err != nil {
-		return change, err
-	}
+// readWebhook reads the body of a write. Its filters are within the key's scope.
+func (r *request) readWebhook(body *compat.Body, fields compat.Fields[compat.WebhookChange]) (change compat.WebhookChange, err error) {
 	if change, err = compat.ReadWebhookChange(body, fields, r.api.platform.Webhooks.AllowPrivate); err != nil {
 		return change, err
 	}
-	if err := r.principal.Scope.RefuseAny(change.Named()); err != nil {
+	return change, r.principal.Scope.RefuseAny(change.Named())
+}
+
+// webhookChanges reads what a PUT changes of the webhook in the path.
+func (r *request) webhookChanges() (change compat.WebhookChange, err error) {
+	changing, _, err := r.changing(r.session)
+	if err != nil {
 		return change, err
 	}
-	return change, slots.RequireChoices(r.ctx(), r.session, change.Named())
+	body, err := changing.Body()
+	if err != nil {
+		return change, err
+	}
+	return r.readWebhook(body, compat.WebhookFields)
 }
 
 // webhookBody returns the body of a write.
@@ -146,8 +152,15 @@ var createWebhook = operation{
 	answers:       []response{created(compat.WebhookCreated)},
 	serve: func(r *request) (response, error) {
 		private := r.api.platform.Webhooks.AllowPrivate
-		change, err := r.webhookChange(compat.NewWebhookFields)
+		body, err := r.webhookBody()
 		if err != nil {
+			return response{}, err
+		}
+		change, err := r.readWebhook(body, compat.NewWebhookFields)
+		if err != nil {
+			return response{}, err
+		}
+		if err := slots.RequireChoices(r.ctx(), r.session, change.Named()); err != nil {
 			return response{}, err
 		}
 		n := change.New(private)
@@ -180,12 +193,19 @@ var updateWebhook = operation{
 	answers:       []response{ok(compat.WebhookUpdated)},
 	serve: func(r *request) (response, error) {
 		private := r.api.platform.Webhooks.AllowPrivate
-		change, err := r.webhookChange(compat.WebhookFields)
+		change, err := r.webhookChanges()
 		if err != nil {
 			return response{}, err
 		}
+		if err := slots.RequireChoices(r.ctx(), r.session, change.Named()); err != nil {
+			return response{}, err
+		}
 		var changed webhooks.Hook
-		err = r.lockWebhook(func(store *webhooks.Store, hook webhooks.Hook) error {
+		err = r.lockWebhook(func(within *request, store *webhooks.Store, hook webhooks.Hook) error {
+			change, err := within.webhookChanges() // now that nobody else changes it
+			if err != nil {
+				return err
+			}
 			patch := change.Patch(hook, private)
 			if err := webhooks.Require(r.principal.Key, patch.Filter.Events); err != nil {
 				return err
@@ -226,7 +246,7 @@ var deleteWebhook = operation{
 	path:          []pathParameter{webhookID},
 	answers:       []response{ok(compat.WebhookDeleted)},
 	serve: func(r *request) (response, error) {
-		err := r.lockWebhook(func(store *webhooks.Store, hook webhooks.Hook) error {
+		err := r.lockWebhook(func(_ *request, store *webhooks.Store, hook webhooks.Hook) error {
 			_, err := store.Delete(r.ctx(), hook.ID)
 			return err
 		})

@@ -274,7 +274,7 @@ func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns se
 	if data != item.ItemData {
 		changes = append(changes, session.Column{Name: "item_data", Value: data})
 	}
-	if plan.Price != nil && !plan.Price.Equal(item.Total) {
+	if plan.Price != nil {
 		amount := domain.AmountText(*plan.Price)
 		changes = append(changes, session.Column{Name: "subtotal", Value: amount}, session.Column{Name: "total", Value: amount})
 	}
@@ -337,7 +337,7 @@ func newBreakdown(ctx context.Context, tx *session.Tx, w session.WriteSettings, 
 	if item == nil || !plan.onlyItemOfOrder() {
 		return "", false, nil
 	}
-	newPrice := plan.Price != nil && !plan.Price.Equal(item.Total)
+	newPrice := plan.Price != nil
 	newService := plan.moved && plan.service.ID != plan.before.Booking.ServiceID()
 	if !newPrice && !newService {
 		return "", false, nil

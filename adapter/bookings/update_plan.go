@@ -82,6 +82,9 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 	if !tx.Extension(extensions.ProFeatures, w.Settings) { // without it, the field is unknown
 		patch.Extras = nil
 	}
+	if item := before.BookingItem(); patch.Price != nil && item != nil && patch.Price.Equal(item.Total) {
+		patch.Price = nil // it recalculates nothing
+	}
 	plan := updatePlan{Patch: patch, before: before, status: before.Booking.Status, customer: before.Customer}
 	plan.rules = customers.RulesOf(tx.Session, w.Settings)
 	plan.resource = availability.Resource{Agent: before.Booking.Agent.ID, Service: before.Booking.ServiceID(), Location: before.Booking.LocationID()}
@@ -132,15 +135,13 @@ func planUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, be
 
 // changesOrder reports whether the change gives the order another price or other notes.
 func (plan *updatePlan) changesOrder() bool {
-	item, order := plan.before.BookingItem(), plan.before.Order
-	price := plan.Price != nil && item != nil && !plan.Price.Equal(item.Total)
-	return price || plan.notes != nil && order != nil && *plan.notes != domain.ValueOr(order.CustomerComment, "")
+	order := plan.before.Order
+	return plan.Price != nil || plan.notes != nil && order != nil && *plan.notes != domain.ValueOr(order.CustomerComment, "")
 }
 
 // decided reports whether extensions may decide about the change: it needs a slot, or has another price.
 func (plan *updatePlan) decided() bool {
-	item := plan.before.BookingItem()
-	return plan.slot != nil || plan.Price != nil && item != nil && !plan.Price.Equal(item.Total)
+	return plan.slot != nil || plan.Price != nil
 }
 
 // checkTransition rejects a status that may not follow the present one, on a site with custom statuses.
@@ -188,7 +189,7 @@ func planSums(ctx context.Context, tx *session.Tx, plan *updatePlan, p *domain.V
 	var sums orderSums
 	for _, i := range order.Items {
 		switch {
-		case i.ID == item.ID && !plan.Price.Equal(i.Total):
+		case i.ID == item.ID:
 			sums.subtotal = sums.subtotal.Add(*plan.Price)
 		case i.Subtotal.IsZero():
 			sums.subtotal = sums.subtotal.Add(i.Total)

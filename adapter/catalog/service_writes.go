@@ -134,7 +134,7 @@ func sanitizeService(ctx context.Context, s *session.Session, patch ServicePatch
 		p.Reject("name", "May not be empty")
 	}
 	session.CheckNumber(p, "duration", patch.Duration, 1, "Must be at least 1 minute")
-	if sent := patch.Duration; sent != nil && *sent > maxDuration && *sent != before.Duration {
+	if sent := patch.Duration; sent != nil && *sent > maxDuration {
 		p.Reject("duration", fmt.Sprintf("Must be at most %d minutes, as that of a booking", maxDuration))
 	}
 	session.CheckAmount(p, "price_min", patch.PriceMin)
@@ -146,22 +146,22 @@ func sanitizeService(ctx context.Context, s *session.Session, patch ServicePatch
 	checkCapacity(p, patch, before)
 	session.CheckNumber(p, "order_number", patch.OrderNumber, 0, session.NotNegative)
 	session.CheckNumber(p, "selection_image_id", patch.SelectionImageID, 0, session.NotNegative)
-	session.CheckWord(p, "status", patch.Status, before.Status, "active", "disabled")
-	session.CheckWord(p, "visibility", patch.Visibility, before.Visibility, "visible", "hidden")
-	return patch, checkCategory(ctx, s, patch.CategoryID, before.CategoryID, p)
+	session.CheckWord(p, "status", patch.Status, "active", "disabled")
+	session.CheckWord(p, "visibility", patch.Visibility, "visible", "hidden")
+	return patch, checkCategory(ctx, s, patch.CategoryID, p)
 }
 
 // maxDuration is the longest duration of a booking, in minutes.
 const maxDuration = 24 * 60
 
-// checkCapacity rejects a minimum capacity above the maximum. Stored values may be sent again.
+// checkCapacity rejects a minimum capacity above the maximum.
 func checkCapacity(p *domain.Validation, patch ServicePatch, before Service) {
 	storedLeast, storedMost := before.CapacityMin, before.CapacityMax
 	if before.ID == 0 {
 		storedLeast, storedMost = 1, 1 // for a new service
 	}
 	least, most := domain.ValueOr(patch.CapacityMin, storedLeast), domain.ValueOr(patch.CapacityMax, storedMost)
-	if least <= most || least == storedLeast && most == storedMost {
+	if least <= most || patch.CapacityMin == nil && patch.CapacityMax == nil {
 		return
 	}
 	field := "capacity_max"
@@ -172,8 +172,8 @@ func checkCapacity(p *domain.Validation, patch ServicePatch, before Service) {
 }
 
 // checkCategory rejects a category that does not exist.
-func checkCategory(ctx context.Context, s *session.Session, sent, stored *int64, p *domain.Validation) error {
-	if sent == nil || *sent == 0 || stored != nil && *stored == *sent || p.Has("category_id") {
+func checkCategory(ctx context.Context, s *session.Session, sent *int64, p *domain.Validation) error {
+	if sent == nil || *sent == 0 || p.Has("category_id") {
 		return nil
 	}
 	stmt := sq.Select("1").From(s.DB.Name(wpdb.ServiceCategories)).Where(sq.Eq{"id": *sent})

@@ -32,7 +32,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 	p.Require("customer_id", n.CustomerID != nil)
 	p.Require("subtotal", n.Subtotal != nil)
 	p.Require("total", n.Total != nil)
-	n.Patch = sanitizeOrder(tx.Session, n.Patch, records.Order{}, &p)
+	n.Patch = sanitizeOrder(tx.Session, n.Patch, &p)
 	if p.Err() == nil {
 		if err := tx.Lock(ctx, append(payments.LocksOfCoupon(n.CouponCode), session.LockOf(session.CustomerLock, *n.CustomerID))...); err != nil {
 			return records.Order{}, err

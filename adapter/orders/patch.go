@@ -29,7 +29,7 @@ type Patch struct {
 }
 
 // sanitizeOrder validates a patch by itself and sanitizes its texts.
-func sanitizeOrder(s *session.Session, patch Patch, before records.Order, p *domain.Validation) Patch {
+func sanitizeOrder(s *session.Session, patch Patch, p *domain.Validation) Patch {
 	session.SanitizeField(s, p, "coupon_code", &patch.CouponCode, sanitize.TextField, wpdb.Orders, "coupon_code")
 	session.SanitizeField(s, p, "customer_comment", &patch.CustomerComment, sanitize.TextareaField, wpdb.Orders, "customer_comment")
 	session.SanitizeField(s, p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.OrderMeta, "meta_value")
@@ -37,7 +37,7 @@ func sanitizeOrder(s *session.Session, patch Patch, before records.Order, p *dom
 	session.SanitizeField(s, p, "ip_address", &patch.IPAddress, sanitize.TextField, wpdb.Orders, "ip_address")
 	session.SanitizeField(s, p, "source_id", &patch.SourceID, sanitize.TextField, wpdb.Orders, "source_id")
 	session.SanitizeField(s, p, "source_url", &patch.SourceURL, sanitize.URL, wpdb.Orders, "source_url")
-	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" && before.ConfirmationCode != "" {
+	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" {
 		p.Reject("confirmation_code", "May not be empty")
 	}
 	session.CheckAmount(p, "subtotal", patch.Subtotal)
@@ -45,10 +45,10 @@ func sanitizeOrder(s *session.Session, patch Patch, before records.Order, p *dom
 	session.CheckAmount(p, "tax_total", patch.TaxTotal)
 	session.CheckAmount(p, "discount_total", patch.DiscountTotal)
 	session.CheckAmount(p, "coupon_discount", patch.CouponDiscount)
-	session.CheckWord(p, "status", patch.Status, before.Status, NewOrderStatus, records.OrderCancelled, "completed")
-	session.CheckWord(p, "payment_status", patch.PaymentStatus, before.PaymentStatus,
+	session.CheckWord(p, "status", patch.Status, NewOrderStatus, records.OrderCancelled, "completed")
+	session.CheckWord(p, "payment_status", patch.PaymentStatus,
 		records.OrderNotPaid, records.OrderPartiallyPaid, records.OrderFullyPaid, records.OrderProcessing, records.OrderRefunded, records.OrderPartiallyRefunded)
-	session.CheckWord(p, "fulfillment_status", patch.FulfillmentStatus, before.FulfillmentStatus, "not_fulfilled", "partially_fulfilled", "fulfilled")
+	session.CheckWord(p, "fulfillment_status", patch.FulfillmentStatus, "not_fulfilled", "partially_fulfilled", "fulfilled")
 	return patch
 }
 

@@ -26,7 +26,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 		return records.Order{}, err
 	}
 	p := sent.Problems()
-	patch := sanitizeOrder(tx.Session, sent, before, &p)
+	patch := sanitizeOrder(tx.Session, sent, &p)
 	moves := patch.CustomerID != nil && *patch.CustomerID != before.CustomerID
 	if moves {
 		if _, err := records.LockCustomer(ctx, tx, patch.CustomerID, &p); err != nil {

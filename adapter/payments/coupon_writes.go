@@ -193,8 +193,8 @@ var (
 func sanitizeCoupon(s *session.Session, patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
 	session.SanitizeField(s, p, "name", &patch.Name, sanitize.TextField, wpdb.Coupons, "name")
 	session.SanitizeField(s, p, "description", &patch.Description, sanitize.TextareaField, wpdb.Coupons, "description")
-	storedWord(p, "discount_type", &patch.DiscountType, before.DiscountType, discountTypes)
-	storedWord(p, "status", &patch.Status, before.Status, couponStatuses)
+	storedWord(p, "discount_type", &patch.DiscountType, discountTypes)
+	storedWord(p, "status", &patch.Status, couponStatuses)
 	checkDiscount(p, patch, before)
 	checkPeriod(s, p, patch, before)
 	session.CheckNumber(p, "usage_limit", patch.UsageLimit, 0, session.NotNegative)
@@ -204,8 +204,8 @@ func sanitizeCoupon(s *session.Session, patch CouponPatch, before Coupon, p *dom
 }
 
 // storedWord replaces a word with the stored one, and rejects an unknown one.
-func storedWord(p *domain.Validation, field string, sent **string, stored string, words map[string]string) {
-	if *sent == nil || **sent == stored && stored != "" {
+func storedWord(p *domain.Validation, field string, sent **string, words map[string]string) {
+	if *sent == nil {
 		return
 	}
 	word, ok := words[**sent]

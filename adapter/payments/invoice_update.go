@@ -41,11 +41,11 @@ func UpdateInvoice(ctx context.Context, tx *session.Tx, orderID, id int64, patch
 		return Invoice{}, err
 	}
 	p := patch.Problems()
-	checkInvoice(tx.Session, patch, before, &p)
+	checkInvoice(tx.Session, patch, &p)
 	var columns session.Changeset
 	columns.Text("status", patch.Status, before.Status)
 	columns.Amount("charge_amount", patch.ChargeAmount, before.ChargeAmount)
-	if !force && (len(columns) > 0 || patch.Status != nil) { // a stored paid may no longer be true
+	if !force && len(columns) > 0 {
 		if err := checkPaidInvoice(ctx, tx.Session, order, patch, before, &p); err != nil {
 			return Invoice{}, err
 		}
@@ -60,8 +60,8 @@ func UpdateInvoice(ctx context.Context, tx *session.Tx, orderID, id int64, patch
 }
 
 // checkInvoice validates a patch by itself.
-func checkInvoice(s *session.Session, patch InvoicePatch, before Invoice, p *domain.Validation) {
-	session.CheckWord(p, "status", patch.Status, before.Status, InvoiceOpen, InvoicePaid, "partially_paid", "draft", "void", "uncollectible")
+func checkInvoice(s *session.Session, patch InvoicePatch, p *domain.Validation) {
+	session.CheckWord(p, "status", patch.Status, InvoiceOpen, InvoicePaid, "partially_paid", "draft", "void", "uncollectible")
 	session.CheckAmount(p, "charge_amount", patch.ChargeAmount)
 	if patch.ChargeAmount != nil && !invoicesHaveAmounts(s) {
 		p.Reject("charge_amount", "Invoices of this version of LatePoint have no amount")

@@ -51,7 +51,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Payment, error)
 		return records.Payment{}, err
 	}
 	p.Require("amount", n.Amount != nil)
-	n.Patch = sanitizePayment(tx.Session, n.Patch, records.Payment{}, &p)
+	n.Patch = sanitizePayment(tx.Session, n.Patch, &p)
 	if n.CustomerID != 0 {
 		if _, err := records.LockCustomer(ctx, tx, &n.CustomerID, &p); err != nil {
 			return records.Payment{}, err
@@ -179,13 +179,13 @@ func lockOrderToPay(ctx context.Context, tx *session.Tx, n New, p *domain.Valida
 }
 
 // sanitizePayment validates a patch by itself and sanitizes its texts.
-func sanitizePayment(s *session.Session, patch Patch, before records.Payment, p *domain.Validation) Patch {
+func sanitizePayment(s *session.Session, patch Patch, p *domain.Validation) Patch {
 	session.CheckAmount(p, "amount", patch.Amount)
 	session.SanitizeField(s, p, "processor", &patch.Processor, sanitize.TextField, wpdb.Transactions, "processor")
 	session.SanitizeField(s, p, "payment_method", &patch.PaymentMethod, sanitize.TextField, wpdb.Transactions, "payment_method")
 	session.SanitizeField(s, p, "payment_portion", &patch.PaymentPortion, sanitize.TextField, wpdb.Transactions, "payment_portion")
 	session.SanitizeField(s, p, "kind", &patch.Kind, sanitize.TextField, wpdb.Transactions, "kind")
-	session.CheckWord(p, "status", patch.Status, before.Status, records.PaymentSucceeded, records.PaymentProcessing, "failed", records.StatusRefunded)
+	session.CheckWord(p, "status", patch.Status, records.PaymentSucceeded, records.PaymentProcessing, "failed", records.StatusRefunded)
 	session.SanitizeField(s, p, "token", &patch.Token, sanitize.TextField, wpdb.Transactions, "token")
 	session.SanitizeField(s, p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.Transactions, "notes")
 	session.SanitizeField(s, p, "receipt_number", &patch.ReceiptNumber, sanitize.TextField, wpdb.Transactions, "receipt_number")
@@ -234,8 +234,8 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 		return records.Payment{}, err
 	}
 	p := sent.Problems()
-	patch := sanitizePayment(tx.Session, sent, before, &p)
-	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" && before.ReceiptNumber != nil {
+	patch := sanitizePayment(tx.Session, sent, &p)
+	if patch.ReceiptNumber != nil && *patch.ReceiptNumber == "" {
 		p.Reject("receipt_number", "May not be empty")
 	}
 	money, err := records.LoadLedgerAround(ctx, tx.Session, before)

@@ -59,12 +59,11 @@ func CheckAmount(p *domain.Validation, field string, amount *decimal.Decimal) {
 	}
 }
 
-// CheckWord rejects unknown words. The stored word may always be sent again.
-func CheckWord(p *domain.Validation, field string, sent *string, stored string, known ...string) {
-	if sent == nil || *sent == stored && stored != "" || slices.Contains(known, *sent) {
-		return
+// CheckWord rejects unknown words.
+func CheckWord(p *domain.Validation, field string, sent *string, known ...string) {
+	if sent != nil && !slices.Contains(known, *sent) {
+		p.Reject(field, "Unknown "+field)
 	}
-	p.Reject(field, "Unknown "+field)
 }
 
 // CheckNumber rejects a number below a minimum.

@@ -4,6 +4,8 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -65,6 +67,18 @@ func (v Value) List() (elements []Value, ok bool) {
 		elements = append(elements, element)
 	}
 	return elements, true
+}
+
+// Object returns an object, its members in alphabetical order.
+func Object(members map[string]Value) Value {
+	to := Value{'{'}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if len(to) > 1 {
+			to = append(to, ',')
+		}
+		to = append(append(append(to, Quote(name)...), ':'), members[name]...)
+	}
+	return append(to, '}')
 }
 
 // Quote returns a text as a value; HTML is not escaped.

@@ -1,0 +1,111 @@
+package compat
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/bookside/bookside/compat/jsontext"
+	"github.com/bookside/bookside/compat/numbers"
+)
+
+// What GET shows may be put back: a field of an update that equals the record as it is shown counts as not sent, before any
+// rule looks at it. So a client that sends a whole record with one changed field changes that field alone.
+
+// Changing returns the body of an update without the fields that equal those of a record. dropped reports whether there
+// were any.
+func (d Document) Changing(record json.RawMessage, body *Schema) (changing Document, dropped bool) {
+	sent, ok := d.fields()
+	shown, isObject := jsontext.Value(record).Object()
+	if !ok || !isObject {
+		return d, false
+	}
+	all := jsontext.Object(sent)
+	left := jsontext.Object(body.changing(sent, shown))
+	return Document{root: left}, !bytes.Equal(all, left)
+}
+
+// changing returns the members of an object that differ from those that are shown. A required one stays, but empty.
+func (s *Schema) changing(sent, shown map[string]jsontext.Value) map[string]jsontext.Value {
+	left := maps.Clone(sent)
+	for name, value := range sent {
+		property, present := s.property(name), shown[name]
+		if object, member, dotted := strings.Cut(name, "."); dotted && present == nil && shown[object] != nil {
+			members, _ := shown[object].Object()
+			property, present = s.property(object).property(member), members[member]
+		}
+		if present == nil {
+			continue
+		}
+		if left[name] = property.left(value, present); left[name] != nil {
+			continue
+		}
+		if delete(left, name); s != nil && slices.Contains(s.Required, name) {
+			left[name] = jsontext.Value("{}")
+		}
+	}
+	return left
+}
+
+// left returns what differs of a value from the one that is shown, nil for nothing.
+func (s *Schema) left(sent, shown jsontext.Value) jsontext.Value {
+	if shown[0] == '{' || shown[0] == '[' {
+		sent = decodeText(sent)
+	}
+	switch {
+	case sent[0] == '{' && shown[0] == '{':
+		members, _ := sent.Object()
+		present, _ := shown.Object()
+		if members = s.changing(members, present); len(members) > 0 {
+			return jsontext.Object(members)
+		}
+		return nil
+	case s.equal(sent, shown):
+		return nil
+	default:
+		return sent
+	}
+}
+
+// equal reports whether two values are the same, as their schema reads them: 5 and "5.00" are, if it is that of a number.
+func (s *Schema) equal(a, b jsontext.Value) bool {
+	switch {
+	case a[0] == '[' && b[0] == '[':
+		list, _ := a.List()
+		other, _ := b.List()
+		return slices.EqualFunc(list, other, s.items().equal)
+	case a[0] == '{' && b[0] == '{':
+		members, _ := a.Object()
+		others, _ := b.Object()
+		return len(members) == len(others) && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(name string) bool {
+			return others[name] == nil || !s.property(name).equal(members[name], others[name])
+		})
+	}
+	text, isText, single := a.Scalar()
+	other, isOther, isSingle := b.Scalar()
+	if !single || !isSingle || a.Null() != b.Null() {
+		return false
+	}
+	if text == other {
+		return true
+	}
+	if s.allows(typeBoolean) {
+		value, known := booleans[strings.ToLower(text)]
+		wanted, isWord := booleans[strings.ToLower(other)]
+		return known && isWord && value == wanted
+	}
+	n, isNumber := numbers.Exponential(text)
+	m, isAlso := numbers.Exponential(other)
+	return isNumber && isAlso && n.Equal(m) && (s.allows(typeNumber) || s.allows(typeInteger) || !isText && !isOther)
+}
+
+func (s *Schema) allows(word string) bool { return s != nil && slices.Contains(s.types(), word) }
+
+func (s *Schema) items() *Schema {
+	if s == nil {
+		return nil
+	}
+	return s.Items
+}
