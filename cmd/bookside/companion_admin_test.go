@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -53,6 +55,7 @@ func TestCompanionPlugin(t *testing.T) {
 	s.awaitFingerprint()
 	t.Run("server", func(t *testing.T) { testServerOfPHP(t, w) })
 	t.Run("health", func(t *testing.T) { testHealthOfPHP(t, w) })
+	t.Run("addresses", func(t *testing.T) { testAddressesOfPHP(t, w) })
 	t.Run("a person", func(t *testing.T) { testPersonOfPHP(t, w, db) })
 	t.Run("a person with an address like others", func(t *testing.T) { testAlikePersonOfPHP(t, w, db) })
 	if faults := w.Faults(t); faults != "" {
@@ -81,6 +84,36 @@ func testServerOfPHP(t *testing.T, w *fixtures.WordPress) {
 		got := w.Run(t, c.before+`$page = Bookside\ask_server('/page', ['method' => 'GET', 'path' => '/keys']); echo is_wp_error($page) ? $page->get_error_message() : (isset($page['content']) ? 'served' : 'nothing');`)
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// testAddressesOfPHP: whoever manages a site says where its server is, in a network only who manages that, and it is at no link-local
+// address.
+func testAddressesOfPHP(t *testing.T, w *fixtures.WordPress) {
+	t.Helper()
+	const check = `require_once ABSPATH . 'wp-admin/includes/admin.php'; require_once WP_PLUGIN_DIR . '/bookside/admin/settings.php'; wp_set_current_user(get_user_by('login', 'admin')->ID);
+		add_filter('option_bookside_companion', fn() => ['forward' => 'http://kept:1', 'admin' => 'http://kept:2']);
+		ob_start(); Bookside\show_settings(); $form = ob_get_clean();
+		$checked = Bookside\checked_settings(['jobs' => '1', 'forward' => '%s', 'admin' => 'http://127.0.0.1:9']);
+		return [$checked['forward'], $checked['admin'], $checked['jobs'], strpos($form, '[forward]') !== false];`
+	const network = `eval('namespace Bookside; function is_multisite() { return true; }');`
+	for name, c := range map[string]struct {
+		before, forward string
+		want            []any
+	}{
+		"a site":                {"", "http://127.0.0.1:8", []any{"http://127.0.0.1:8", "http://127.0.0.1:9", true, true}},
+		"a site of a network":   {network, "http://127.0.0.1:8", []any{"http://kept:1", "http://kept:2", true, false}},
+		"a network":             {network + `add_filter('user_has_cap', fn($all) => ['manage_network_options' => true] + $all);`, "http://127.0.0.1:8", []any{"http://127.0.0.1:8", "http://127.0.0.1:9", true, true}},
+		"link-local":            {"", "http://169.254.169.254", []any{"http://kept:1", "http://127.0.0.1:9", true, true}},
+		"link-local, a number":  {"", "http://2852039166:80", []any{"http://kept:1", "http://127.0.0.1:9", true, true}},
+		"link-local, in IPv6":   {"", "http://[fe80::1]", []any{"http://kept:1", "http://127.0.0.1:9", true, true}},
+		"link-local, as mapped": {"", "http://[::ffff:169.254.169.254]:8", []any{"http://kept:1", "http://127.0.0.1:9", true, true}},
+		"another in IPv6":       {"", "http://[::1]:8", []any{"http://[::1]:8", "http://127.0.0.1:9", true, true}},
+	} {
+		got := fromPHP[[]any](t, w, c.before+strings.Replace(check, "%s", c.forward, 1))
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
 	}
 }

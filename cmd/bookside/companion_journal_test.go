@@ -93,6 +93,9 @@ func TestCompanionEntersChanges(t *testing.T) {
 			{"comment of a later filter", `add_filter('query', function ($query) { return $query . ' /* by a plugin */'; }, PHP_INT_MAX); $wpdb->update($p . 'agents', ['title' => 's'], ['id' => 1]);`, nil},
 			{"unwatched table", `$wpdb->insert($p . 'agent_meta', ['object_id' => 1, 'meta_key' => 'k', 'meta_value' => 'v']); update_option('x', 1);`, nil},
 			{"several hundred", `$wpdb->query("UPDATE {$p}customers SET notes = CONCAT(COALESCE(notes, ''), '!')");`, nil},
+			{"compared with an empty text", `$wpdb->query("UPDATE {$p}agents SET title = CONCAT(COALESCE(title, ''), '-') WHERE status <> '' AND id <= 2 ORDER BY id LIMIT 1;");`, nil},
+			{"a text that ends elsewhere without backslashes", `$wpdb->query("SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_BACKSLASH_ESCAPES')");
+				$wpdb->query("UPDATE {$p}agents SET title = '\\'' WHERE id IN (2, 3) -- ' WHERE id IN (1)");`, []string{"agents updated NULL NULL"}},
 			{"payment", `$wpdb->insert($p . 'transactions', ['order_id' => 1, 'amount' => 5, 'status' => 'succeeded', 'kind' => 'capture']); $wpdb->update($p . 'transactions', ['notes' => 'n'], ['id' => $wpdb->insert_id]);`, nil},
 		} {
 			t.Run(c.name, func(t *testing.T) {

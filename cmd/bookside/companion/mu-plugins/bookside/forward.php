@@ -358,7 +358,7 @@ class BooksideForward
             [$name, $value] = explode(':', $text, 2);
             if (strtolower($name) === self::TELLING) {
                 self::$telling = trim($value);
-            } elseif (!in_array(strtolower(trim($name)), ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer'], true)) {
+            } elseif (!in_array(strtolower(trim($name)), ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'trailer', 'set-cookie', 'set-cookie2'], true)) { // the API has no cookies, and the site's are not its business
                 self::$lines[] = $text;
             }
         }

@@ -27,6 +27,7 @@ class BooksideJournal
     private const MOST_ROWS = 5000; // per statement: larger changes are left to the server
     private const MOST_ENTRIES = 200; // per INSERT
     private const PATIENCE = 1.0; // seconds until changes are entered, in a long request
+    private const VALUE = "(?:\\d+|'[A-Za-z0-9_ .:@+-]*')"; // a number, or a text of letters that mean the same in every encoding and mode
     private const ASSIGNMENT = ['agent_id', 'service_id', 'location_id', 'customer_id']; // columns of bookings, and of the inbox
 
     private BooksideSlots $slots;
@@ -126,7 +127,7 @@ class BooksideJournal
             $note['kind'] = 'created';
         } else {
             $note['kind'] = $verb === 'DELETE' ? 'deleted' : 'updated';
-            foreach ($this->affected($query, $parts['name'], $resource === 'bookings' ? self::bookingColumns() : 'id') as $row) {
+            foreach ($this->affected($query, strtolower($parts['table']), $resource === 'bookings' ? self::bookingColumns() : 'id') as $row) {
                 $note['ids'][] = (int) $row[0];
                 if ($resource === 'bookings') {
                     $note['bookings'][(int) $row[0]] = self::booking($row);
@@ -145,35 +146,55 @@ class BooksideJournal
     {
         return '/^\s*(?:(?<transaction>START\s+TRANSACTION\b[^;]*|(?:BEGIN|ROLLBACK)(?:\s+WORK)?)\s*;?\s*$'
             . '|(?<verb>INSERT|REPLACE|UPDATE|DELETE)\s+(?:(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED|QUICK|IGNORE|INTO|FROM)\s+)*'
-            . '(?<name>`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . ')`?)[\s(])/i';
+            . '`?' . preg_quote($prefix, '/') . 'latepoint_(?<table>' . implode('|', array_keys(self::RESOURCES)) . ')`?[\s(])/i';
     }
 
     /**
-     * Returns the rows that an UPDATE or DELETE of one table is about to change, by a SELECT with the same conditions.
+     * Returns the rows that an UPDATE or DELETE of one table is about to change, by a SELECT with the same conditions. Statements
+     * whose conditions are not plain comparisons are left to the server.
      *
      * @return array<int,array<int,string|null>>
      */
     private function affected(string $query, string $table, string $columns): array
     {
         global $wpdb;
-        $masked = preg_replace_callback(
-            '/\'(?:[^\'\\\\]++|\\\\.|\'\')*+\'|"(?:[^"\\\\]++|\\\\.|"")*+"/s',
-            static function (array $literal): string {
-                return str_repeat('x', strlen($literal[0]));
-            },
-            $query
-        );
-        if ($masked === null || !$wpdb->dbh instanceof mysqli) {
+        $conditions = self::conditions($query);
+        if ($conditions === null || !$wpdb->dbh instanceof mysqli) {
             return [];
         }
-        $at = preg_match('/\sWHERE\s/i', $masked, $found, PREG_OFFSET_CAPTURE) ? $found[0][1] : null;
-        if ($at !== null && $columns === 'id' && preg_match('/\sWHERE\s+`?id`?\s*=\s*\'?(\d+)\'?\s*$/i', substr($query, $at), $id)) {
+        if ($columns === 'id' && preg_match('/^ WHERE `id` = \'?(\d+)\'?$/D', $conditions, $id)) {
             return [[$id[1]]];
         }
         // The same connection, so that a transaction sees its own rows, but not $wpdb, whose state the statement needs.
-        $rows = mysqli_query($wpdb->dbh, "SELECT $columns FROM $table" . ($at === null ? '' : substr($query, $at)));
-        $found = $rows instanceof mysqli_result && mysqli_num_rows($rows) <= self::MOST_ROWS ? mysqli_fetch_all($rows) : [];
-        return $found;
+        $rows = mysqli_query($wpdb->dbh, "SELECT $columns FROM `{$wpdb->prefix}latepoint_$table`$conditions");
+        return $rows instanceof mysqli_result && mysqli_num_rows($rows) <= self::MOST_ROWS ? mysqli_fetch_all($rows) : [];
+    }
+
+    /**
+     * Returns the conditions of a statement, put together anew: where a text ends depends on the encoding and the mode of the connection, so
+     * that nothing of the statement may become part of another. Null for conditions that are not plain comparisons; '' for none.
+     *
+     * Plain ones at the end of a statement, in which all quotes come in pairs, cannot be within a text.
+     */
+    private static function conditions(string $query): ?string
+    {
+        $value = self::VALUE;
+        $column = '`?[a-z_]+`?';
+        $one = "$column\\s*(?:(?:=|<>|!=|<=|>=|<|>)\\s*$value|IN\\s*\\(\\s*$value(?:\\s*,\\s*$value)*\\s*\\))";
+        $end = "(?<order>\\s+ORDER\\s+BY\\s+$column(?:\\s+(?:ASC|DESC))?)?(?<limit>\\s+LIMIT\\s+\\d+)?\\s*;?\\s*$";
+        if (!preg_match("/\\sWHERE\\s+(?<all>$one(?:\\s+AND\\s+$one)*)$end/iD", $query, $parts)) {
+            return preg_match('/\bWHERE\b|\bLIMIT\b/i', $query) ? null : '';
+        }
+        preg_match_all("/(?<column>[a-z_]+)`?\\s*(?<comparison>=|<>|!=|<=|>=|<|>|IN\\b)\\s*\\(?(?<values>\\s*$value(?:\\s*,\\s*$value)*)/i", $parts['all'], $found, PREG_SET_ORDER);
+        $conditions = [];
+        foreach ($found as $condition) {
+            preg_match_all("/$value/", $condition['values'], $values);
+            $list = implode(', ', $values[0]);
+            $conditions[] = strtoupper($condition['comparison']) === 'IN' ? "`$condition[column]` IN ($list)" : "`$condition[column]` $condition[comparison] $list";
+        }
+        $order = preg_match('/BY\s+`?([a-z_]+)`?(?:\s+(ASC|DESC))?/i', $parts['order'] ?? '', $by) ? " ORDER BY `$by[1]` " . strtoupper($by[2] ?? 'ASC') : '';
+        $limit = preg_match('/\d+/', $parts['limit'] ?? '', $most) ? " LIMIT $most[0]" : '';
+        return ' WHERE ' . implode(' AND ', $conditions) . $order . $limit;
     }
 
     /** Looks what the statement that was noted has changed. */

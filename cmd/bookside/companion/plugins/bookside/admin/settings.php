@@ -35,6 +35,17 @@ function show_settings(): void
         __('LatePoint queues reminders and other mails, but runs its queue only with an add-on. If this is on, WordPress\'s cron runs it every five minutes, and mails for bookings through the API are sent by this site.', 'bookside'),
         $settings['jobs']
     );
+    if (may_set_addresses()) {
+        show_addresses($settings);
+    }
+    echo '</table>';
+    submit_button();
+    echo '</form>';
+}
+
+/** @param array<string,mixed> $settings */
+function show_addresses(array $settings): void
+{
     address_field(
         'forward',
         __('Forward requests', 'bookside'),
@@ -47,9 +58,6 @@ function show_settings(): void
         __('Where this page reaches the server of the API: "admin.listen" in its configuration. Leave it empty to contact no server.', 'bookside'),
         $settings['admin']
     );
-    echo '</table>';
-    submit_button();
-    echo '</form>';
 }
 
 function switch_field(string $field, string $label, string $hint, bool $on): void

@@ -31,7 +31,7 @@ function checked_settings($typed): array
     foreach (['staff_overbooking', 'jobs'] as $switch) {
         $settings[$switch] = !empty($typed[$switch]);
     }
-    foreach (['forward', 'admin'] as $field) {
+    foreach (may_set_addresses() ? ['forward', 'admin'] : [] as $field) {
         $address = rtrim(trim((string) ($typed[$field] ?? '')), '/');
         if ($address !== '' && !valid_address($address)) {
             add_settings_error(OPTION, $field, __('Enter an address such as http://127.0.0.1:8080.', 'bookside'));
@@ -44,12 +44,35 @@ function checked_settings($typed): array
     return $settings;
 }
 
+/**
+ * Reports whether the user may say where requests go: in a network of sites only who manages the network, whose machine the server of
+ * another site's administrator would reach as its own.
+ */
+function may_set_addresses(): bool
+{
+    return current_user_can(is_multisite() ? 'manage_network_options' : capability());
+}
+
 /** Reports whether an address is a plain URL of a server, with a path at most. */
 function valid_address(string $address): bool
 {
     $parts = wp_parse_url($address);
     return is_array($parts) && in_array($parts['scheme'] ?? '', ['http', 'https'], true) && !empty($parts['host'])
-        && !array_diff_key($parts, array_flip(['scheme', 'host', 'port', 'path'])) && !preg_match('/\s/', $address);
+        && !array_diff_key($parts, array_flip(['scheme', 'host', 'port', 'path'])) && !preg_match('/\s/', $address)
+        && !link_local($parts['host']);
+}
+
+/** Reports whether a host is a link-local address, where clouds tell their machines' secrets and no server of the API is. */
+function link_local(string $host): bool
+{
+    $host = trim($host, '[]');
+    $address = @inet_pton(strpos($host, ':') === false ? gethostbyname($host) : $host); // phpcs:ignore -- false for no address
+    if ($address === false) {
+        return false; // a name that is not known here
+    }
+    $mapped = str_repeat("\0", 10) . "\xff\xff";
+    $address = strncmp($address, $mapped, 12) === 0 ? substr($address, 12) : $address;
+    return strlen($address) === 4 ? strncmp($address, "\xa9\xfe", 2) === 0 : (ord($address[0]) === 0xfe && (ord($address[1]) & 0xc0) === 0x80);
 }
 
 /** Returns the address of the page. */
