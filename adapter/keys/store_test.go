@@ -71,7 +71,7 @@ func TestNewSecret(t *testing.T) {
 // TestShownPartsOfSecrets: at most a third of a secret is shown, and nothing of a weak one.
 func TestShownPartsOfSecrets(t *testing.T) {
 	t.Parallel()
-	const long = "lp_live_abcdefghijklmnopqrstuvwxyz0123456789"
+	const long = "lp_live_qhbvgncmoxkzdtfyrlwspjaeiu7203918465"
 	for _, c := range []struct {
 		secret     string
 		start, end string
@@ -79,13 +79,13 @@ func TestShownPartsOfSecrets(t *testing.T) {
 		{"x", "", ""},
 		{"secret", "", ""},
 		{long[:15], "", ""},
-		{long[:16], "lp_", "gh"},
-		{long[:18], "lp_l", "ij"},
-		{long[:24], "lp_li", "nop"},
-		{long[:35], "lp_live", "xyz0"},
-		{long[:36], "lp_live_", "yz01"},
-		{long, "lp_live_", "6789"},
-		{mixedText(255), "!\"#$%&'(", "`abc"},
+		{long[:16], "lp_", "cm"},
+		{long[:18], "lp_l", "ox"},
+		{long[:24], "lp_li", "tfy"},
+		{long[:35], "lp_live", "eiu7"},
+		{long[:36], "lp_live_", "iu72"},
+		{long, "lp_live_", "8465"},
+		{mixedText(255), "!Fk2W|Ch", "l3X}"},
 		{strings.Repeat("x", 255), "", ""},
 	} {
 		t.Run(fmt.Sprintf("%d characters", len(c.secret)), func(t *testing.T) {
@@ -101,11 +101,11 @@ func TestShownPartsOfSecrets(t *testing.T) {
 	}
 }
 
-// mixedText returns a text of the given length without short repetitions.
+// mixedText returns a text of the given length without short repetitions and rows.
 func mixedText(length int) string {
 	text := make([]byte, length)
 	for i := range text {
-		text[i] = '!' + byte(i%('~'-'!'+1))
+		text[i] = '!' + byte(37*i%('~'-'!'+1))
 	}
 	return string(text)
 }
@@ -121,12 +121,18 @@ func TestWeakSecret(t *testing.T) {
 		"nothing":                       {"", "16 characters"},
 		"15 characters":                 {"mR8xQz31LkPw0aB", "16 characters"},
 		"16 characters":                 {"mR8xQz31LkPw0aBc", ""},
-		"one character":                 {strings.Repeat("a", 16), "different"},
-		"one character, 255 times":      {strings.Repeat("a", 255), "different"},
+		"one character":                 {strings.Repeat("a", 16), "a row such as 12345"},
+		"one character, 255 times":      {strings.Repeat("a", 255), "a row such as 12345"},
+		"digits in a row":               {"bench-key-0123456789", "12345"},
+		"letters in a row":              {"abcdefghijklmnop", "12345"},
+		"down and up":                   {"till-9876543210123456", "12345"},
+		"a row of 5":                    {"mR8xQz31LkPw12345Bc", "12345"},
+		"a row of 5 beside enough":      {"mR8xQz31LkPw0a12345Bc", ""},
+		"rows of 4":                     {"1234mR8x4321LkPwaaaa", ""},
 		"5 different":                   {"1112223334445555123", "different"},
 		"6 different":                   {"1122334455663165", ""},
 		"a word twice":                  {"passwordpassword", "repeats"},
-		"a word, and its beginning":     {"1234567890123456", "repeats"},
+		"a word, and its beginning":     {"135792468x135792468", "repeats"},
 		"12 characters, and 4 of them":  {"mR8xQz31LkPwmR8x", "repeats"},
 		"13 characters, and 3 of them":  {"mR8xQz31LkPwkmR8", ""},
 		"15 characters, many times":     {strings.Repeat("mR8xQz31LkPw0aB", 17), "repeats"},

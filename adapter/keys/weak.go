@@ -11,6 +11,7 @@ const (
 	safeLength  = 16
 	safeVariety = 6 // different characters
 	safeTail    = 4 // characters that do not repeat the beginning by accident
+	safeRun     = 5 // characters in a row, such as 12345, which random keys hardly ever have
 )
 
 // weakness returns why a secret can be guessed, in words that follow "it", or "".
@@ -18,6 +19,8 @@ func weakness(secret string) string {
 	switch {
 	case len(secret) < safeLength:
 		return fmt.Sprintf("has fewer than %d characters", safeLength)
+	case len(secret)-predictable(secret) < safeLength:
+		return fmt.Sprintf("has fewer than %d characters if a row such as 12345 counts as one", safeLength)
 	case variety(secret) < safeVariety:
 		return fmt.Sprintf("has fewer than %d different characters", safeVariety)
 	case repeats(secret):
@@ -25,6 +28,27 @@ func weakness(secret string) string {
 	default:
 		return ""
 	}
+}
+
+// predictable returns how many bytes follow from those before, because each is the next, the previous or the same as the one
+// before.
+func predictable(text string) (count int) {
+	run, step := 1, 0
+	for i := 1; i <= len(text); i++ {
+		next := 2 // no step of a row
+		if i < len(text) {
+			next = int(text[i]) - int(text[i-1])
+		}
+		if next >= -1 && next <= 1 && (run == 1 || next == step) {
+			run, step = run+1, next
+			continue
+		}
+		if run >= safeRun {
+			count += run - 1
+		}
+		run, step = 1, 0
+	}
+	return count
 }
 
 // variety returns how many different bytes a text has.

@@ -20,9 +20,10 @@ clients can keep using it:
 
   bookside keys import --name shop --permissions read < key.txt
 
-It must have 16 to 255 printable characters without spaces. A key that is shorter, has fewer than 6
-different characters or repeats a shorter text can be guessed. Such a key is accepted only with
---weak: give its clients a new one from keys create soon, and revoke it.`,
+It must have 16 to 255 printable characters without spaces. A key that is shorter, or would be if a row such
+as 12345 counted as one character, has fewer than 6 different characters or repeats a shorter text can
+be guessed. Such a key is accepted only with --weak: give its clients a new one from keys create soon,
+and revoke it.`,
 	}
 	flags := p.configFlags(command)
 	options := defineAttributes(flags, keys.NewTerms)
