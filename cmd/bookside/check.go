@@ -277,11 +277,23 @@ func (f findings) verdict() string {
 	if f.show.unfinished {
 		return text + "\n"
 	}
+	if f.serverRuns() && f.keysExist() {
+		return text + "\n"
+	}
 	next := "bookside keys create --name \"our app\" --permissions read"
-	if slices.ContainsFunc(f.Entries, func(e diagnose.Entry) bool { return e.Code == diagnose.KeysGood && e.Level == diagnose.Good }) {
+	if f.keysExist() {
 		next = "bookside serve"
 	}
 	return text + "; next: " + next + "\n"
+}
+
+func (f findings) keysExist() bool { return f.isGood(diagnose.KeysGood) }
+
+// serverRuns reports whether a server of this site answers.
+func (f findings) serverRuns() bool { return f.isGood(diagnose.Server) }
+
+func (f findings) isGood(code diagnose.Code) bool {
+	return slices.ContainsFunc(f.Entries, func(e diagnose.Entry) bool { return e.Code == code && e.Level == diagnose.Good })
 }
 
 // conflictTable is the output of check --conflicts: agent or asset, and day of each pair, and below them both

@@ -29,6 +29,22 @@ func TestServerOfAnotherSite(t *testing.T) {
 	}
 }
 
+// TestCheckBesideAServer: check sends nobody to start a server that runs.
+func TestCheckBesideAServer(t *testing.T) {
+	t.Parallel()
+	db := small(t)
+	env := settingsFor(db)
+	s := serve(t, env)
+	s.awaitFingerprint()
+	beside := lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+s.admin()))
+	wantTexts(t, run(t, beside, "", "check").want(t, exit.OK).stdout, "next: bookside keys create")
+	newKey(t, env)
+	if got := run(t, beside, "", "check").want(t, exit.OK).stdout; strings.Contains(got, "next: ") {
+		t.Errorf("beside a server with a key: %s", got)
+	}
+	wantTexts(t, run(t, lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN=127.0.0.1:1")), "", "check").want(t, exit.OK).stdout, "next: bookside serve")
+}
+
 // TestCheckAsksWhoSawIt: only a server that ran meanwhile knows that an older database was restored; one of
 // another site is not trusted to know it about this site.
 func TestCheckAsksWhoSawIt(t *testing.T) {
