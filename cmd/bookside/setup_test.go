@@ -188,7 +188,15 @@ func (m *machine) start() {
 // dial connects to the service, and to the web server at the site's address.
 func (m *machine) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, _ := strings.Cut(address, ":")
-	running := m.stub != nil && slices.ContainsFunc(m.commands, func(c string) bool { return strings.HasPrefix(c, "systemctl enable") }) || m.server != nil
+	running := m.server != nil
+	for _, command := range m.commands {
+		switch {
+		case m.stub != nil && strings.HasPrefix(command, "systemctl enable"):
+			running = true
+		case m.stub != nil && strings.HasPrefix(command, "systemctl disable"):
+			running = false
+		}
+	}
 	switch {
 	case port == "80" && (host == "127.0.0.1" || host == "site.test"):
 		return m.connect(ctx, http.HandlerFunc(m.nginx), httptest.NewServer)
@@ -597,6 +605,15 @@ func TestSetupWithoutSystemd(t *testing.T) {
 	m.start()
 	m.include()
 	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "GET, PUT and DELETE arrive at http://site.test/wp-json/latepoint-api/v1.")
+	running := m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back")
+	wantTexts(t, running.stdout, `First stop what runs "bookside serve"`, "Bookside still runs, at 127.0.0.1:8080; stop it")
+	if status, _ := get(t, m.server.url+"/v1/status", newKey(t, settingsFor(m.db))); status != http.StatusOK {
+		t.Errorf("a request to the server that still runs: status %d", status)
+	}
+	if err := m.server.stop(); err != nil {
+		t.Fatal(err)
+	}
+	m.server = nil
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }

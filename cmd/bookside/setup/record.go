@@ -111,6 +111,9 @@ func (r *record) undoings() (all []undoing) {
 		// The service before its socket, so that no client can start it again.
 		all = append(all, undoing{"stop and disable the service", runs("", "systemctl", "disable", "--quiet", "--now", "bookside.service", "bookside.socket")})
 	}
+	if r.User || r.Account != "" {
+		all = append(all, undoing{"wait until Bookside has answered its last request", r.awaitEnd})
+	}
 	for _, f := range slices.Backward(r.Files) {
 		all = append(all, undoing{f.describeUndo(), f.undo})
 	}
@@ -124,6 +127,39 @@ func (r *record) undoings() (all []undoing) {
 		all = append(all, undoing{"drop the account " + r.Account + " of the database", runs(wpdb.DropAccount(r.Account)+";\n", r.Client...)})
 	}
 	return all
+}
+
+// awaitEnd waits until the program has ended, which needs its account and its user until then. Where systemd does not run,
+// somebody else stops it.
+func (r *record) awaitEnd(ctx context.Context, h *Host) (note string, err error) {
+	patience, cancel := context.WithTimeout(ctx, h.Patience)
+	defer cancel()
+	for ran := false; ; {
+		address := r.runsAt(ctx, h)
+		if address == "" && !ran {
+			return "", nil
+		}
+		ran = address != "" // its ports are closed shortly before its process ends, so it is looked for once more
+		select {
+		case <-time.After(h.Pause):
+		case <-patience.Done():
+			if address == "" {
+				return "", nil
+			}
+			return "", errorf("Bookside still runs, at %s; stop it", address)
+		}
+	}
+}
+
+// runsAt returns an address at which something answers that should be Bookside; "" for none.
+func (r *record) runsAt(ctx context.Context, h *Host) string {
+	for _, address := range []string{r.Listen, r.AdminListen} {
+		if conn, err := h.Dial(ctx, "tcp", address); err == nil {
+			_ = conn.Close()
+			return address
+		}
+	}
+	return ""
 }
 
 // runs returns a function that runs a program. If it fails, there may be nothing to undo.

@@ -257,6 +257,9 @@ func (s *Setup) undoEarlier(ctx context.Context) error {
 	if w := softwareOf(earlier.WebServer); w.line != "" {
 		s.say("First remove this line from the configuration of %s, if it is there, and reload it; calls go to PHP again then:\n\n  %s\n\n", w.title, w.line)
 	}
+	if !earlier.Service {
+		s.say("First stop what runs \"bookside serve\", too, because systemd does not.\n\n")
+	}
 	s.say("Setup for %s of %s, taken back from its end:\n", earlier.WordPress, earlier.Begun.Format(time.DateOnly))
 	for _, u := range earlier.undoings() {
 		s.say("  - %s\n", u.what)
