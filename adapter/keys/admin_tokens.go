@@ -43,7 +43,8 @@ const (
 const (
 	tokenLogin   = "login"
 	tokenSession = "session"
-	tokenForm    = "form" // the one-time mark of a form
+	tokenProxied = "proxied" // a session of somebody who has logged in at a proxy
+	tokenForm    = "form"    // the one-time mark of a form
 )
 
 // tokenBytes is enough random bytes to make guessing a token impossible.
@@ -80,13 +81,20 @@ func (a *AdminTokens) Login(ctx context.Context, token string) (session string, 
 // MaxPerson is the most characters that a person's name may have.
 const MaxPerson = 150
 
-// Open opens a session for a person who has logged in elsewhere, and returns its secret. It also deletes
+// Open opens a session for a person who has logged in at a proxy, and returns its secret. It also deletes
 // expired tokens.
 func (a *AdminTokens) Open(ctx context.Context, person string) (session string, err error) {
-	return a.create(ctx, tokenSession, person, AdminSessionLife)
+	return a.create(ctx, tokenProxied, person, AdminSessionLife)
 }
 
-// Session returns whose session it is; found is false if it is invalid.
+// Opened reports whether a session was opened for a person by Open. It is valid only for requests in which the proxy names
+// the person: whoever has logged out there, or reaches the console in another way, has none.
+func (a *AdminTokens) Opened(ctx context.Context, session, person string) (bool, error) {
+	whose, found, err := a.find(ctx, a.db, tokenProxied, session)
+	return found && whose == person, err
+}
+
+// Session returns whose session of a login token it is; found is false if it is invalid.
 func (a *AdminTokens) Session(ctx context.Context, session string) (person string, found bool, err error) {
 	return a.find(ctx, a.db, tokenSession, session)
 }

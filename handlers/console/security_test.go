@@ -171,6 +171,11 @@ func TestLoginAtTheProxy(t *testing.T) {
 	header.Set("X-User", "ada")
 	v.ask(http.MethodPost, "/console/keys/new", header, form).says(http.StatusForbidden, "from an earlier login")
 
+	// The session ends with the header, whoever has its cookie.
+	header.Del("X-User")
+	v.ask(http.MethodGet, "/console/keys", header, nil).leadsTo("/console/login")
+	serve(t, database).visitor().ask(http.MethodGet, "/console/keys", header, nil).leadsTo("/console/login")
+
 	for name, sent := range map[string]http.Header{
 		"none": {}, "empty": as(""), "two": as("grace", "ada"), "too long": as(strings.Repeat("x", keys.MaxPerson+1)), "not UTF-8": as("\xff"),
 	} {

@@ -55,17 +55,23 @@ func (c *Console) findSession(v *visit) (bool, error) {
 	return found, err
 }
 
-// resume finds the session of the cookie, unless the proxy names somebody else.
+// resume finds the session of the cookie. If the proxy names a person, it is one that was opened for that person,
+// otherwise one of a login token.
 func (v *visit) resume() (found bool, err error) {
 	cookies := v.r.CookiesNamed(sessionCookie)
 	if len(cookies) == 0 {
 		return false, nil
 	}
-	person, found, err := v.Tokens.Session(v.ctx(), cookies[0].Value)
-	if err != nil || !found || v.proxied != "" && v.proxied != person {
+	session, person := cookies[0].Value, v.proxied
+	if person != "" {
+		found, err = v.Tokens.Opened(v.ctx(), session, person)
+	} else {
+		person, found, err = v.Tokens.Session(v.ctx(), session)
+	}
+	if err != nil || !found {
 		return false, err
 	}
-	v.session, v.person = cookies[0].Value, person
+	v.session, v.person = session, person
 	return true, nil
 }
 
