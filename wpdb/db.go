@@ -30,8 +30,8 @@ type DB struct {
 	silent     *atomic.Bool     // the server has not answered in time, see Config.GiveUp; nil if that does not matter
 	views      Views            // that SELECT statements see, see WithViews
 	waiting    *[]waitingChange // of a transaction, see Later; nil outside of one
-	together   bool             // several statements may be sent together, unless rivals says otherwise
-	rivals     *atomic.Bool     // of the connector
+	together   bool             // several statements may be sent together, unless the server has rivals
+	server     *server          // as connections saw it
 }
 
 // limits are those of Config.
@@ -81,7 +81,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	db.constants = c.constants()
 	db.content = c.Content
 	db.encryption = conn.encryption
-	db.together, db.rivals = conn.together, conn.rivals
+	db.together, db.server = conn.together, conn.server
 	db.limits = limits{acquire: c.AcquireTimeout, statement: c.IOTimeout}
 	if c.GiveUp {
 		db.silent = new(atomic.Bool)
@@ -95,7 +95,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 // New wraps an open pool, whose sessions and limits are up to the caller.
 // prefix is the site's table prefix.
 func New(pool *sql.DB, prefix string) *DB {
-	return &DB{pool: pool, limits: limits{longest, longest}, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema]), conflicts: new(atomic.Int64), refused: new(refusedWrites)}
+	return &DB{pool: pool, limits: limits{longest, longest}, prefix: prefix, base: basePrefix(prefix), schema: new(atomic.Pointer[Schema]), conflicts: new(atomic.Int64), refused: new(refusedWrites), server: new(server)}
 }
 
 // OpenWhenUp is Open, but retries with growing pauses while the server cannot
@@ -157,6 +157,10 @@ func (db *DB) Version() string { return db.version }
 
 // Content returns the path of the site's directory wp-content, as configured.
 func (db *DB) Content() string { return db.content }
+
+// RefusesWrites reports whether the server refuses every write of our sessions, because it logs statements
+// (binlog_format) and the account may not ask for rows.
+func (db *DB) RefusesWrites() bool { return db.server.refuses.Load() }
 
 // Prefix returns the site's table prefix.
 func (db *DB) Prefix() string { return db.prefix }

@@ -63,7 +63,7 @@ var numbers = map[uint16]error{
 	1135: ErrUnavailable, 1206: ErrUnavailable, 1637: ErrUnavailable, // no more threads, locks or transactions
 	2002: ErrUnavailable, 2003: ErrUnavailable, 9001: ErrUnavailable, 9002: ErrUnavailable, // proxies without a backend
 	9004: ErrUnavailable,
-	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly,
+	1290: ErrReadOnly, 1792: ErrReadOnly, 1836: ErrReadOnly, 1665: ErrReadOnly, // the last one as RefusesWrites tells
 	1264: ErrBadValue, 1265: ErrBadValue, 1366: ErrBadValue, 1406: ErrBadValue, 1292: ErrBadValue,
 	1267: ErrBadValue, 1270: ErrBadValue, 1271: ErrBadValue, 3854: ErrBadValue, 3988: ErrBadValue, // a text outside of the character set it is compared with
 	3819: ErrRefused, 4025: ErrRefused,

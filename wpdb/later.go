@@ -26,7 +26,7 @@ func Later(ctx context.Context, tx *DB, op string, stmt sq.Sqlizer) (*Result, er
 	if err != nil {
 		return nil, err
 	}
-	if tx.waiting == nil || !tx.together || tx.rivals.Load() {
+	if tx.waiting == nil || !tx.together || tx.server.rivals.Load() {
 		result, err := c.apply(ctx, tx)
 		return &result, err
 	}

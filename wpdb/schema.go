@@ -227,13 +227,18 @@ func (c Column) maybeJSON() bool { return c.Type == "longtext" && !c.HasDefault 
 
 // tableNamed returns the site's table with the given full name.
 func (db *DB) tableNamed(full string) (t Table, ok bool) {
+	prefix := full[:min(len(db.prefix), len(full))]
 	for _, shared := range []Table{Users, Usermeta} {
-		if full == db.FullName(shared) {
+		if db.SameName(full, db.FullName(shared)) {
 			return shared, true
 		}
 	}
-	name, ok := strings.CutPrefix(full, db.prefix)
-	return Table(name), ok
+	return Table(full[len(prefix):]), db.SameName(prefix, db.prefix)
+}
+
+// SameName reports whether the server takes two names for those of the same table: some have all names in lower case.
+func (db *DB) SameName(a, b string) bool {
+	return a == b || db.server.foldsNames.Load() && strings.EqualFold(a, b)
 }
 
 // SitePrefixes returns the prefixes in this database that have LatePoint

@@ -24,10 +24,17 @@ type connector struct {
 	driver.Connector
 	connectTimeout, ioTimeout time.Duration // see Config
 
-	lockWait   int64        // limit for row locks, in seconds
-	together   bool         // several statements may be sent together, unless rivals says otherwise
-	rivals     *atomic.Bool // set once a server is seen on which other nodes abort transactions
+	lockWait   int64 // limit for row locks, in seconds
+	together   bool  // several statements may be sent together, unless the server has rivals
+	server     *server
 	encryption *encryption
+}
+
+// server is what connections have seen of the server, which may be another one after a failover.
+type server struct {
+	rivals     atomic.Bool // other nodes abort transactions; never false again
+	foldsNames atomic.Bool // it ignores the case of tables' names
+	refuses    atomic.Bool // it logs statements, and refuses all writes of our sessions
 }
 
 // newConnector sets the session on a copy of the configuration. version is the
@@ -45,6 +52,14 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 		"sql_mode":          "'" + sqlMode + "'",
 		"time_zone":         "'+00:00'",
 		"lock_wait_timeout": strconv.FormatInt(lockWait, 10), // for tables, such as during ALTER TABLE
+
+		"autocommit":       "1",
+		"completion_type":  "'NO_CHAIN'", // nothing begins or ends with a COMMIT
+		"sql_auto_is_null": "0",          // IS NULL does not find the row that was inserted last
+		"sql_big_selects":  "1",
+		"sql_safe_updates": "0",
+		"sql_select_limit": "9223372036854775807",
+		"unique_checks":    "1",
 	}
 	switch {
 	case strings.Contains(version, "MariaDB"):
@@ -57,7 +72,7 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
 		return nil, fmt.Errorf("database settings: %w", err)
 	}
-	opened := &connector{connectTimeout: c.ConnectTimeout, ioTimeout: c.IOTimeout, lockWait: lockWait, together: cfg.MultiStatements, rivals: new(atomic.Bool)}
+	opened := &connector{connectTimeout: c.ConnectTimeout, ioTimeout: c.IOTimeout, lockWait: lockWait, together: cfg.MultiStatements, server: new(server)}
 	opened.encryption = newEncryption(cfg)
 	if cfg.TLS != nil {
 		cfg.TLS.VerifyConnection = opened.encryption.note
@@ -107,7 +122,7 @@ func (c *connector) open(ctx context.Context) (driverConn, error) {
 
 // setUp sets what the driver's parameters cannot: a variable with two names, and those that not every server has.
 func (c *connector) setUp(ctx context.Context, inner driverConn) error {
-	if _, err := inner.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
+	if _, err := inner.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE", nil); err != nil {
 		return fmt.Errorf("set isolation level: %w", err)
 	}
 	var refusal *mysql.MySQLError
@@ -117,21 +132,42 @@ func (c *connector) setUp(ctx context.Context, inner driverConn) error {
 			return fmt.Errorf("set %s: %w", setting.name, err)
 		}
 	}
-	if !c.together || c.rivals.Load() {
+	if !c.together {
 		return nil
 	}
-	found, err := readVariables(ctx, inner, rivalVariables)
+	return c.look(ctx, inner)
+}
+
+// look notes what the server is like, and asks it to log rows where it would log statements, which it cannot do
+// for READ COMMITTED. The account may not be allowed to ask.
+func (c *connector) look(ctx context.Context, inner driverConn) error {
+	found, err := readVariables(ctx, inner, serverVariables)
+	var refusal *mysql.MySQLError
 	if err != nil && !errors.As(err, &refusal) {
 		return fmt.Errorf("read variables: %w", err)
 	}
 	if err != nil || clusterOf(found, nil).MultiPrimary() { // a server that refuses to tell may be one
-		c.rivals.Store(true)
+		c.server.rivals.Store(true)
 	}
+	c.server.foldsNames.Store(isOn(found["lower_case_table_names"]))
+	refuses := isOn(found["log_bin"]) && found["binlog_format"] == "STATEMENT"
+	if refuses {
+		_, err = inner.ExecContext(ctx, "SET SESSION binlog_format = 'ROW'", nil)
+		if err != nil && !errors.As(err, &refusal) {
+			return fmt.Errorf("set binlog_format: %w", err)
+		}
+		refuses = err != nil
+	}
+	c.server.refuses.Store(refuses)
 	return nil
 }
 
-// rivalVariables show whether several servers of a cluster accept writes.
-var rivalVariables = []string{"wsrep_on", "wsrep_provider", "group_replication_group_name", "group_replication_single_primary_mode"}
+// serverVariables show whether several servers of a cluster accept writes, how tables' names are compared, and
+// what is logged.
+var serverVariables = []string{
+	"wsrep_on", "wsrep_provider", "group_replication_group_name", "group_replication_single_primary_mode",
+	"lower_case_table_names", "log_bin", "binlog_format",
+}
 
 // readVariables returns the variables that the server has.
 func readVariables(ctx context.Context, c driverConn, names []string) (map[string]string, error) {

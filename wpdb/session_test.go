@@ -225,3 +225,17 @@ func TestEndOfContexts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSessionsOfAnotherServer: every session is the same, whatever the server's defaults are.
+func TestSessionsOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	database := fixtures.NewWith(t, fixtures.Legacy())
+	database.Execute(t, "SET GLOBAL completion_type = 2, GLOBAL sql_auto_is_null = 1, GLOBAL sql_big_selects = 0, GLOBAL sql_safe_updates = 1",
+		"SET GLOBAL sql_select_limit = 2, GLOBAL unique_checks = 0, GLOBAL tx_read_only = 1, GLOBAL autocommit = 0")
+	db := wpdbtest.Open(t, database, 1)
+	stmt := sq.Select("CONCAT_WS(' ', @@completion_type, @@sql_auto_is_null, @@sql_big_selects, @@sql_safe_updates, @@sql_select_limit, @@unique_checks, @@tx_read_only, @@autocommit)")
+	got, _, err := wpdb.One(t.Context(), db, "read session", stmt, wpdb.Value[string])
+	if want := "NO_CHAIN OFF ON OFF 9223372036854775807 ON OFF ON"; err != nil || got != want {
+		t.Errorf("%s, error %v, want %s", got, err, want)
+	}
+}

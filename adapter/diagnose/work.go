@@ -97,6 +97,11 @@ func Unanswered(text Sentence) Entry {
 // writesEntry says which writes the tables or the database user do not allow.
 func writesEntry(s *session.Session) Entry {
 	found := Entry{Code: WritesRefused, Level: Minor}
+	if s.DB.RefusesWrites() {
+		found.Level, found.Text = Broken, Say("the database server refuses all of them, because its binlog_format is STATEMENT")
+		found.Do = Say("Set binlog_format to ROW or MIXED in the server's configuration, or grant the database user BINLOG ADMIN (on MySQL SESSION_VARIABLES_ADMIN), with which it asks for ROW itself.")
+		return found
+	}
 	var reasons []Sentence
 	for _, u := range s.Schema.Unwritables() {
 		reasons = append(reasons, Say("%s: %s", s.DB.FullName(u.Table), u.Reason))

@@ -248,6 +248,7 @@ const (
 	NoTables         Down = "tables_missing"
 	NoColumns        Down = "columns_missing"
 	TablesUnreadable Down = "tables_unreadable"
+	AllWritesRefused Down = "writes_refused"
 )
 
 // SiteDown is like Unavailable, for a site that cannot be served, or only in part.

@@ -24,6 +24,15 @@ func CheckColumns(s *session.Session) error {
 	return domain.SiteDown(domain.NoColumns, "LatePoint columns are missing: "+strings.Join(names, ", "), nil)
 }
 
+// CheckWrites returns a CodeUnavailable if the database server refuses everything that is written, or nil. It makes no
+// query.
+func CheckWrites(s *session.Session) error {
+	if !s.DB.RefusesWrites() {
+		return nil
+	}
+	return domain.SiteDown(domain.AllWritesRefused, "The database server refuses every write, because its binlog_format is STATEMENT", nil)
+}
+
 // CheckReadable returns a CodeUnavailable that names the tables, ours included, that cannot be read, and
 // the columns that ours lack, or nil. Requests that need one of them fail; all others are served. It takes
 // one statement if nothing is wrong.

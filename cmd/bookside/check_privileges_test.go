@@ -285,3 +285,13 @@ func TestCheckPrivilegesBeforeOwnTables(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckStatementLog: a server that refuses all writes is a fault, unless the account may ask for another log.
+func TestCheckStatementLog(t *testing.T) {
+	t.Parallel()
+	db := fixtures.NewWith(t, fixtures.Small(now), "--log-bin", "--server-id=1")
+	db.Execute(t, "SET GLOBAL binlog_format = 'STATEMENT'")
+	run(t, adminSettings(db), "", "check").want(t, exit.OK)
+	got := run(t, settingsFor(db), "", "check").want(t, exit.Failure, "the site cannot be served:\n  writes refused: the database server refuses all of them, because its binlog_format is STATEMENT. Set binlog_format to ROW")
+	wantTexts(t, got.stdout, "✗ writes refused")
+}

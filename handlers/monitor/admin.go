@@ -170,6 +170,9 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 		err = upkeep.CheckColumns(site)
 	}
 	if err == nil {
+		err = upkeep.CheckWrites(site)
+	}
+	if err == nil {
 		err = upkeep.CheckReadable(ctx, site)
 	}
 	var known *domain.Error

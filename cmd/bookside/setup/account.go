@@ -48,8 +48,11 @@ func (s *Setup) newAccount(ctx context.Context, i *installation) (a *account, re
 	// The administrator may belong to another server.
 	output, err := s.Host.Run(ctx, wpdb.ShowTables(database)+";\n", client...)
 	tables := strings.Fields(output)
+	exists := func(table string) bool {
+		return slices.ContainsFunc(tables, func(name string) bool { return db.SameName(name, table) })
+	}
 	_, host, ok := wpdb.SplitAccount(current)
-	if err != nil || !ok || !slices.Contains(tables, i.prefix+string(wpdb.Bookings)) {
+	if err != nil || !ok || !exists(i.prefix+string(wpdb.Bookings)) {
 		//nolint:nilerr // the reason that is returned says it
 		return nil, client[0] + " does not reach the site's database as an administrator", nil
 	}
@@ -59,7 +62,7 @@ func (s *Setup) newAccount(ctx context.Context, i *installation) (a *account, re
 	}
 	// Servers may require a character of each kind.
 	name, password := wpdb.QuoteAccount(user, host), rand.Text()+"-a1"
-	grants := wpdb.GrantStatements(database, name, i.prefix, customersAreUsers, func(table string) bool { return slices.Contains(tables, table) })
+	grants := wpdb.GrantStatements(database, name, i.prefix, customersAreUsers, exists)
 	own := i.wordpress
 	own.User, own.Password = user, password
 	return &account{name, client, append([]string{wpdb.CreateAccount(name, password)}, grants...), own.FormatDSN()}, "", nil

@@ -31,7 +31,7 @@ function has_table(string $table): bool
     static $known = [];
     $key = $wpdb->dbname . ' ' . $table;
     if (!isset($known[$key])) {
-        $known[$key] = $wpdb->get_var($wpdb->prepare('SHOW TABLES LIKE %s', $wpdb->esc_like($table))) === $table;
+        $known[$key] = $wpdb->get_var($wpdb->prepare('SHOW TABLES LIKE %s', $wpdb->esc_like($table))) !== null; // maybe in lower case
     }
     return $known[$key];
 }
