@@ -66,7 +66,7 @@ func (c *Console) showDay(v *visit) error {
 		return err
 	}
 	a.timeOff = off.Records
-	a.labels = c.labels(v, slices.ContainsFunc(a.timeOff, func(t timeoff.TimeOff) bool { return t.Service != 0 || t.Location != 0 }))
+	a.labels = c.labels(v, slices.ContainsFunc(a.timeOff, partial))
 	var grid page.Grid
 	for _, agent := range shown {
 		grid.Columns = append(grid.Columns, a.column(agent))
@@ -142,7 +142,7 @@ func (a *agenda) column(agent slots.Choice) page.Column {
 		}
 	}
 	for _, t := range a.timeOff {
-		if t.Agent != agent.ID && (t.Agent != 0 || ofNoAgent(t)) {
+		if partial(t) || t.Agent != 0 && t.Agent != agent.ID {
 			continue
 		}
 		span := page.Span{To: page.DayMinutes}
@@ -154,12 +154,12 @@ func (a *agenda) column(agent slots.Choice) page.Column {
 	return column
 }
 
-// ofNoAgent reports whether time off is of a service or a location, whoever has them.
-func ofNoAgent(t timeoff.TimeOff) bool { return t.Agent == 0 && (t.Service != 0 || t.Location != 0) }
+// partial reports whether time off is of some services or locations only, so that agents may work.
+func partial(t timeoff.TimeOff) bool { return t.Service != 0 || t.Location != 0 }
 
 // elsewhere says which time off is in no column.
 func (a *agenda) elsewhere(t timeoff.TimeOff) g.Node {
-	return g.If(ofNoAgent(t), h.P(h.Class("warning"), page.Textf("Time off of %s: %s", words.Concerned(t.Scope, a.labels), words.TimeOffSpan(t))))
+	return g.If(partial(t), h.P(h.Class("warning"), page.Textf("Time off of %s: %s", words.Concerned(t.Scope, a.labels), words.TimeOffSpan(t))))
 }
 
 // taken is the content of an item that is no booking.

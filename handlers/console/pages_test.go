@@ -94,13 +94,13 @@ func TestDay(t *testing.T) {
 			(7010, 1, 1, 1, 'pending', '2026-12-06', 660, '2026-12-06', 720, 0, 0, 3), (7011, 1, 1, 1, 'cancelled', '2026-12-06', 660, '2026-12-06', 720, 0, 0, 3)`,
 		`INSERT INTO wp_bookside_holds (key_id, agent_id, service_id, location_id, start_date, end_date, start_time, end_time, duration, buffer_before, buffer_after, total_attendees, expires_at, created_at)
 			VALUES (1, 2, 1, 1, '2026-12-06', '2026-12-06', 780, 840, 60, 0, 15, 1, '2026-12-31 00:00:00', '2026-11-20 00:00:00')`,
-		`INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, start_time, end_time, week_day, custom_date) VALUES (2, 0, 0, 0, 0, 7, '2026-12-06'), (0, 2, 0, 0, 0, 7, '2026-12-06')`)
+		`INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, start_time, end_time, week_day, custom_date) VALUES (2, 0, 0, 0, 0, 7, '2026-12-06'), (0, 2, 0, 0, 0, 7, '2026-12-06'), (1, 0, 2, 0, 0, 7, '2026-12-06')`)
 	const path = "/console/day?day=2026-12-06"
 	k.visitor().open(path).leadsTo("/console/login")
 	v := k.login()
 	page := v.open(path).says(http.StatusOK, "<h1>Sunday, 6 December 2026</h1>", "in Europe/Berlin",
 		`href="/console/day?day=2026-11-29"`, `href="/console/day?day=2026-12-05"`, `href="/console/day?day=2026-11-21"`, `href="/console/day?day=2026-12-07"`, `href="/console/free-times?day=2026-12-06"`,
-		bookingAt(7001), `title="09:00–10:00 Lena Hoffmann, Quick check, overlaps"`, "pending", "Time off of First visit: Sunday, 6 December 2026", "route_name=calendars__view")
+		bookingAt(7001), `title="09:00–10:00 Lena Hoffmann, Quick check, overlaps"`, "pending", "Time off of First visit: Sunday, 6 December 2026", "Time off of Miriam Albers, Studio by the Canal: Sunday, 6 December 2026", "route_name=calendars__view")
 	if strings.Contains(page.text, bookingAt(7011)) || strings.Contains(page.text, "<form method=\"post\" action=\"/console/day") {
 		t.Errorf("%s", page.text)
 	}
