@@ -118,7 +118,7 @@ func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = middleware.AddressFrom(a.options.TrustedProxies)
-	e.Pre(middleware.OverrideMethod, wordpress.PlainRoute(a.options.BasePaths), openapi.NoteSlash, middleware.TrimEscapedPath, echomiddleware.RemoveTrailingSlash())
+	e.Pre(middleware.OverrideMethod, middleware.LeaveOneSlash, wordpress.PlainRoute(a.options.BasePaths), openapi.NoteSlash, middleware.TrimLastSlashes)
 	e.Use(middleware.Abort, middleware.Identify, middleware.Deadline(a.options.RequestTimeout), middleware.DiscardBody, a.measure, a.logRequest, middleware.Recover(a.log), middleware.Headers,
 		wordpress.TellCompanion(a.options.RequestTimeout, a.options.QueryParameter, len(a.options.AllowedOrigins) > 0))
 	if len(a.options.AllowedOrigins) > 0 {

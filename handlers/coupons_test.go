@@ -151,7 +151,7 @@ func TestCouponCodes(t *testing.T) {
 		}
 	}
 	// An unencoded slash separates two segments of the path.
-	for _, path := range []string{"A/B%20C", "EDGE10/orders", "A%2FB%20C/orders", "EDGE10//"} {
+	for _, path := range []string{"A/B%20C", "EDGE10/orders", "A%2FB%20C/orders", "EDGE10//orders", "/EDGE10"} {
 		if code := s.get("/coupons/" + path).want(http.StatusNotFound).at("code"); code != "rest_no_route" {
 			t.Errorf("%s: code %v", path, code)
 		}

@@ -291,14 +291,16 @@ func TestUnknownRecords(t *testing.T) {
 	}
 }
 
-// TestBasePaths requests every base path, with and without a trailing slash.
+// TestBasePaths requests every base path, with and without slashes around it.
 func TestBasePaths(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	for _, path := range []string{"/v1/status", "/v1/status/", "/wp-json/latepoint-api/v1/status", "/wp-json/latepoint-api/v1/status/"} {
+	for _, path := range []string{"/v1/status", "/v1/status/", "/wp-json/latepoint-api/v1/status", "/wp-json/latepoint-api/v1/status/",
+		"//wp-json/latepoint-api/v1/status", "///wp-json/latepoint-api/v1/status//", "//v1/status", "//?rest_route=/latepoint-api/v1/status", "//v1/bookings/%37/"} {
 		s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
 	}
-	for _, path := range []string{"/status", "/v2/status", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5"} {
+	for _, path := range []string{"/status", "/v2/status", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5",
+		"/wp-json//latepoint-api/v1/status", "/wp-json/latepoint-api/v1//status", "//example.org/v1/status"} {
 		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusNotFound)
 		if string(a.body) != noRoute {
 			t.Errorf("%s: %s", path, a.body)

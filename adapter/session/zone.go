@@ -41,8 +41,8 @@ func (z Zone) Named() bool { return !strings.HasPrefix(z.Name, "+") && !strings.
 // zones caches loaded locations: zone data does not change while the process runs.
 type zones struct{ loaded sync.Map }
 
-// find mirrors OsTimeHelper::get_wp_timezone, LatePoint 5.6.5: the option
-// timezone_string, otherwise gmt_offset, and UTC if there is no such zone.
+// find mirrors OsTimeHelper::get_wp_timezone, LatePoint 5.6.5: the option timezone_string as PHP's DateTimeZone
+// reads it, otherwise gmt_offset, and UTC if there is no such zone.
 func (z *zones) find(name, gmtOffset string) Zone {
 	if name == "" {
 		return offsetZone(gmtOffset)
@@ -50,11 +50,15 @@ func (z *zones) find(name, gmtOffset string) Zone {
 	if known, ok := z.loaded.Load(name); ok {
 		return known.(Zone)
 	}
-	loc, err := time.LoadLocation(name)
-	if err != nil || name == "Local" {
-		return Zone{Name: "UTC", Location: time.UTC}
+	text := strings.TrimLeft(name, " \t")
+	zone, fixed := fixedZone(text)
+	if !fixed {
+		zone.Name = zoneName(text)
+		var err error
+		if zone.Location, err = time.LoadLocation(zone.Name); err != nil || text == "" || zone.Name == "Local" {
+			return Zone{Name: "UTC", Location: time.UTC}
+		}
 	}
-	zone := Zone{Name: name, Location: loc}
 	z.loaded.Store(name, zone)
 	return zone
 }

@@ -43,13 +43,32 @@ func Origin(r *http.Request, proxies []*net.IPNet) string {
 	return scheme + "://" + r.Host
 }
 
-// TrimEscapedPath removes the slash at the end of an escaped path. echo routes
-// by that if the path contains an encoded slash, and echo's own middleware
-// ignores it.
-func TrimEscapedPath(next echo.HandlerFunc) echo.HandlerFunc {
+// LeaveOneSlash is middleware that leaves one of several slashes at the beginning of a path, as WordPress does:
+// clients join the site's address, which ends with a slash, and a path.
+func LeaveOneSlash(next echo.HandlerFunc) echo.HandlerFunc {
+	return trimPath(next, func(path string) string {
+		if strings.HasPrefix(path, "//") {
+			return "/" + strings.TrimLeft(path, "/")
+		}
+		return path
+	})
+}
+
+// TrimLastSlashes is middleware that removes the slashes at the end of a path, as WordPress does.
+func TrimLastSlashes(next echo.HandlerFunc) echo.HandlerFunc {
+	return trimPath(next, func(path string) string {
+		if strings.HasPrefix(path, "/") {
+			return "/" + strings.Trim(path, "/")
+		}
+		return path
+	})
+}
+
+// trimPath also trims the escaped path, by which echo routes if the path contains an encoded slash.
+func trimPath(next echo.HandlerFunc, trim func(string) string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		url := c.Request().URL
-		url.RawPath = strings.TrimSuffix(url.RawPath, "/")
+		url.Path, url.RawPath = trim(url.Path), trim(url.RawPath)
 		return next(c)
 	}
 }
