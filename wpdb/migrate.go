@@ -289,7 +289,7 @@ var ownTables = map[Table]string{
 		KEY claim (status, due_at),
 		KEY finished (finished_at)
 	)`,
-	// Each request that was sent to a webhook with the SHA-256 of its body, and the start of the response.
+	// Each request that was sent to a webhook, and the start of the response.
 	WebhookTries: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
 		webhook_id BIGINT UNSIGNED NOT NULL,

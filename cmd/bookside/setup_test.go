@@ -431,6 +431,10 @@ func TestSetupChecksFromOutside(t *testing.T) {
 		}, []string{unreachable, "PUT does not arrive at Bookside: the web server, or something before it, answers with status 405\n", "DELETE does not arrive at Bookside: the web server, or something before it, answers with status 200\n"}},
 		{"http beside https", "https://site.test", func(m *machine, w http.ResponseWriter, r *http.Request) { m.forward(w, r) },
 			[]string{unreachable, "The API answers over http, too, where others on the way can read keys: include the line only where the site speaks TLS\n"}},
+		{"another API", "http://site.test", func(_ *machine, w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+			w.WriteHeader(http.StatusUnauthorized)
+		}, []string{"services does not arrive at Bookside: another API answers there, such as the PHP extension, with status 401\n"}},
 		{"redirect", "http://site.test", func(_ *machine, w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://www.site.test"+r.URL.Path, http.StatusFound)
 		}, []string{"GET http://site.test/wp-json/latepoint-api/v1/services does not arrive at Bookside: the web server, or something before it, answers with status 302 and redirects to http://www.site.test/wp-json/latepoint-api/v1/services; if that is the site's address"}},

@@ -51,7 +51,7 @@ var knownDifferences = []known{
 	{"secrets stay out", func(_ comparison, d difference) bool {
 		return d.kind == MissingKey && secretField.MatchString(d.at.last())
 	}},
-	{"past days are not offered", unbookable},
+	{"past days and starts after the end of a day are not offered", unbookable},
 	{"it is another time", func(c comparison, d difference) bool {
 		return c.route == "/status" && d.kind == ValueDiffers && d.at.last() == "current_time"
 	}},

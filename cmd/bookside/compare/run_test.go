@@ -149,9 +149,9 @@ func TestStandIn(t *testing.T) {
 			"known as secrets stay out: missing key $.manage_booking_for_agent_url", "known as secrets stay out: missing key $.meta.key_to_manage_for_agent",
 		}},
 		{"other forms of starts", "/availability?date=2999-01-01", []reply{{body: `{"data":{"available_slots":["9:00"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{"differs: missing element $.data.available_slots[*]"}},
-		{"past days", "/availability?date=2020-01-01", []reply{{body: `{"data":{"available_slots":["09:00"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{"known as past days are not offered: missing element $.data.available_slots[*]"}},
+		{"past days", "/availability?date=2020-01-01", []reply{{body: `{"data":{"available_slots":["09:00"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{"known as past days and starts after the end of a day are not offered: missing element $.data.available_slots[*]"}},
 		{"days to come", "/availability?date=2999-01-01", []reply{{body: `{"data":{"available_slots":["09:00","24:30"]}}`}}, reply{body: `{"data":{"available_slots":[]}}`}, []string{
-			"differs: missing element $.data.available_slots[*]", "known as past days are not offered: missing element $.data.available_slots[*]",
+			"differs: missing element $.data.available_slots[*]", "known as past days and starts after the end of a day are not offered: missing element $.data.available_slots[*]",
 		}},
 		{"time of the request", "/status?compared=1", []reply{{body: `{"data":{"current_time":"2026-11-22T10:00:00+01:00"}}`}}, reply{body: `{"data":{"current_time":"2026-11-22T10:00:01+01:00"}}`}, []string{"known as it is another time: value $.data.current_time"}},
 	}

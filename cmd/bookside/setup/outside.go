@@ -152,10 +152,14 @@ func ask(ctx context.Context, web *http.Client, method, address, secret string) 
 	if err != nil {
 		return answer{text: err.Error()}, err
 	}
+	isAPI := strings.HasPrefix(response.Header.Get("Content-Type"), "application/json")
 	got := answer{
-		arrived: response.Header.Get("X-Request-Id") == id && strings.HasPrefix(response.Header.Get("Content-Type"), "application/json"),
+		arrived: isAPI && response.Header.Get("X-Request-Id") == id,
 		status:  response.StatusCode, server: response.Header.Get("Server"),
 		text: fmt.Sprintf("the web server, or something before it, answers with status %d", response.StatusCode),
+	}
+	if isAPI && !got.arrived {
+		got.text = fmt.Sprintf("another API answers there, such as the PHP extension, with status %d", response.StatusCode)
 	}
 	if got.redirect, err = response.Location(); err == nil {
 		got.text += fmt.Sprintf(" and redirects to %s; if that is the site's address, undo setup and name it: --url", got.redirect)
