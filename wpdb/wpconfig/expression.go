@@ -73,8 +73,6 @@ func (f *script) eval(lo, hi int) value {
 		return value{}
 	case first.isOp("(") && wrapped:
 		return f.eval(lo+1, hi-1)
-	case first.isOp("(") && f.closing[lo] == lo+2 && f.code[lo+1].isWord("string", "bool", "boolean", "int", "integer"):
-		return f.cast(f.code[lo+1], f.eval(lo+3, hi))
 	case first.isOp("[") && wrapped, first.isWord("array") && f.code.at(lo+1).isOp("(") && f.closing[lo+1] == hi-1:
 		if first.isWord("array") {
 			lo++
@@ -101,19 +99,6 @@ func (f *script) list(lo, hi int) {
 			f.eval(side[0], side[1])
 		}
 	}
-}
-
-func (f *script) cast(to phpToken, v value) value {
-	switch {
-	case v.kind == unknown:
-	case to.isWord("string"):
-		return textOf(v.text)
-	case to.isWord("bool", "boolean"):
-		return truth(v.truthy())
-	case v.kind == number:
-		return v
-	}
-	return value{}
 }
 
 // variableAt returns the name of the variable that an expression consists of; empty for none.
@@ -191,10 +176,6 @@ func (f *script) operate(lo, at, hi int) value {
 	switch {
 	case operator.isOp("."):
 		return left.concat(right)
-	case operator.isOp("|") && left.kind == number && right.kind == number:
-		a, _ := strconv.ParseInt(left.text, 10, 64) // it has been formatted
-		b, _ := strconv.ParseInt(right.text, 10, 64)
-		return value{number, strconv.FormatInt(a|b, 10)}
 	case operator.isOp("===") && known:
 		return truth(left == right)
 	case operator.isOp("!==") && known:

@@ -158,7 +158,7 @@ func (f *script) include(lo, hi int) value {
 		info, err = os.Stat(resolved)
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && f.here && !strings.Contains(path.text, ".."): // PHP may resolve that otherwise
+	case errors.Is(err, fs.ErrNotExist) && f.here && f.exists("is_dir", directory(path.text)).truthy(): // otherwise .. may mean more to PHP
 		if strings.HasPrefix(word, "require") {
 			f.stop(lo, "requires a file that does not exist")
 		}

@@ -16,6 +16,11 @@ func (c phpCode) at(i int) phpToken {
 	return c[i]
 }
 
+// has reports whether the code has a word.
+func (c phpCode) has(word string) bool {
+	return slices.ContainsFunc(c, func(t phpToken) bool { return t.isWord(word) })
+}
+
 // script is a file while PHP runs it.
 type script struct {
 	*reader
@@ -53,17 +58,16 @@ func (f *script) pair() *Error {
 	if len(open) > 0 {
 		return &Error{File: f.name, Line: f.code[open[len(open)-1]].line, Reason: "a bracket that opens here is not closed"}
 	}
-	for i, t := range f.code {
-		name := i + 1
-		if f.code.at(name).isOp("&") {
-			name++
-		}
-		if t.isWord("function") && f.code.at(name).kind == phpWord {
+	for i := 0; i < len(f.code); i++ {
+		switch name := f.declares(i); {
+		case f.code[i].isWord("goto"):
+			return &Error{File: f.name, Line: f.code[i].line, Reason: "goto is not followed"}
+		case name == 0 || f.code.at(i-1).isOp("::"):
+		case f.code[i].isWord("function"):
 			declared := strings.ToLower(f.code[name].text)
 			f.functions[declared] = append(f.functions[declared], body{f, f.find(name, len(f.code), "{", ";"), f.blockEnd(i, len(f.code))})
-		}
-		if t.isWord("goto") {
-			return &Error{File: f.name, Line: t.line, Reason: "goto is not followed"}
+		default:
+			i = f.blockEnd(i, len(f.code)) - 1 // methods are not called by their names alone
 		}
 	}
 	return nil
@@ -169,22 +173,25 @@ func (f *script) end(i, hi int) int {
 		return i
 	case t.isWord("case", "default"):
 		return min(f.find(i, hi, ":", ";")+1, hi)
-	case f.declares(i), t.isWord("namespace"):
+	case f.declares(i) > 0, t.isWord("namespace"):
 		return f.blockEnd(i, hi)
 	}
 	return min(f.find(i, hi, ";")+1, hi)
 }
 
-// declares reports whether a function or class is declared at i.
-func (f *script) declares(i int) bool {
+// declares returns where the name of the function or class is that is declared at i; 0 for none.
+func (f *script) declares(i int) (name int) {
 	for f.code.at(i).isWord("abstract", "final", "readonly") {
 		i++
 	}
-	name := i + 1
+	name = i + 1
 	if f.code.at(name).isOp("&") {
 		name++
 	}
-	return f.code.at(i).isWord("function", "class", "interface", "trait", "enum") && f.code.at(name).kind == phpWord
+	if !f.code.at(i).isWord("function", "class", "interface", "trait", "enum") || f.code.at(name).kind != phpWord {
+		return 0
+	}
+	return name
 }
 
 // block runs statements.
@@ -217,13 +224,13 @@ func (f *script) statement(i, hi int) int {
 			v := f.eval(part[0]+2, part[1])
 			f.define(f.code[part[0]].text, v, f.place(part[0]))
 		}
-	case t.isOp("#["), f.declares(i), t.isWord("use") && !f.code.at(i+1).isWord("function", "const"), t.isWord("global"):
+	case t.isOp("#["), t.isWord("global"), f.declares(i) > 0, t.isWord("use") && !f.code[i:end].has("function"):
 	case t.isWord("namespace", "use"):
 		f.state.hide(f.place(i)) // functions may be others than those of PHP
 		f.leave(value{})
 	case t.isWord("while", "for", "foreach", "switch", "do", "try", "declare"):
 		f.havoc(i, end)
-		if slices.ContainsFunc(f.code[i:end], func(t phpToken) bool { return t.isWord("return") }) {
+		if f.code[i:end].has("return") {
 			after := f.state.clone()
 			f.leave(value{})
 			f.state = after

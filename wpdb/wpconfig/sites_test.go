@@ -91,6 +91,8 @@ func TestPlaces(t *testing.T) {
 		"a copy, absence":                 {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (file_exists('ROOT/local.php')) $table_prefix = 'no_';" + load}, "not the same in all cases"},
 		"a copy, elsewhere":               {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (__DIR__ === '/srv/a') $table_prefix = 'a_';" + load}, "not the same in all cases"},
 		"a plain copy":                    {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (!defined('ABSPATH')) define('ABSPATH', __DIR__ . '/');" + load}, "wp_"},
+		"nothing above":                   {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; @include __DIR__ . '/../missing.php';" + load, "wp-settings.php": ""}, "wp_"},
+		"no such directory":               {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; @include __DIR__ . '/missing/../local.php';" + load, "wp-settings.php": "", "local.php": local}, "cannot be followed"},
 		"a relative path":                 {map[string]string{"wp-config.php": credentials + "include 'local.php';" + load, "wp-settings.php": "", "local.php": local}, "local_"},
 		"a relative path from below":      {map[string]string{"wp-config.php": credentials + "include 'sub/a.php';" + load, "wp-settings.php": "", "sub/a.php": "<?php include 'local.php';", "sub/local.php": local}, "local_"},
 		"a path of several files":         {map[string]string{"wp-config.php": credentials + "include 'sub/a.php';" + load, "wp-settings.php": "", "sub/a.php": "<?php include 'local.php';", "sub/local.php": local, "local.php": ""}, "cannot be followed"},

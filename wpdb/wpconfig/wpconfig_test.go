@@ -111,6 +111,7 @@ func TestParse(t *testing.T) {
 		"twice the same":              {renamed(`if ($x) { define('DB_NAME', 'shop'); } else { define("DB_NAME", 'shop'); }`), wantConfig},
 		"certain again after a block": {renamed(`if ($x): header('X: y'); endif; define('DB_NAME', 'shop'); define('DB_NAME', 'late');`), wantConfig},
 		"not a constant of a class":   {renamed(`class A { const DB_NAME = 'a'; } define('DB_NAME', 'shop');`), wantConfig},
+		"not a method of a class":     {renamed(`final class A { function define($a, $b) { return $a; } static function isset() {} } define('DB_NAME', 'shop');`), wantConfig},
 		"not another letter case":     {renamed(`define('db_name', 'a'); define('DB_NAME', 'shop');`), wantConfig},
 		"not after the end":           {renamed(`define('DB_NAME', 'shop');`) + "?> define('DB_USER', 'text');", wantConfig},
 
