@@ -317,7 +317,7 @@ func TestCommandLinesOfDocuments(t *testing.T) {
 		}
 	}
 	for path, text := range texts(t) {
-		if path == "CHANGELOG.md" { // it is about earlier versions
+		if path == "CHANGELOG.md" { // a list of what the program does, without instructions
 			continue
 		}
 		for _, block := range shellBlocks(text) {
