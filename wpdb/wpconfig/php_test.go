@@ -90,7 +90,7 @@ func TestAsPHP(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	for begun := time.Now(); ; seed++ {
-		comparePrograms(t, seed, 300)
+		comparePrograms(t, seed, 200)
 		if t.Failed() || !fixtures.Thorough() || time.Since(begun) > thorough {
 			return
 		}
