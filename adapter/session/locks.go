@@ -94,6 +94,7 @@ type Lock struct {
 
 // LockOf returns the row for a record.
 func LockOf(kind LockKind, id int64) Lock {
+	id = max(id, 0) // rows may name a negative one, which nothing has
 	switch kind {
 	case LocationLock, ServiceLock, AgentLock, AssetLock:
 		return Lock{kind, id}

@@ -48,12 +48,12 @@ func TestLocksChangeTheirRows(t *testing.T) {
 	}
 	for round := 1; round <= 3; round++ {
 		err := site.Transact(t.Context(), "take locks", func(tx *Tx) error {
-			return tx.Lock(t.Context(), LockOf(ContactLock, 1335545754), Lock{AgentLock, 7}, Lock{AgentLock, 5}, Lock{AgentLock, 7}, LockOf(OrderLock, 1030))
+			return tx.Lock(t.Context(), LockOf(ContactLock, 1335545754), Lock{AgentLock, 7}, Lock{AgentLock, 5}, Lock{AgentLock, 7}, LockOf(OrderLock, 1030), LockOf(CustomerLock, -1))
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]int{"4/5": round, "4/7": round, "5/922": round, "8/6": round}
+		want := map[string]int{"4/5": round, "4/7": round, "5/922": round, "7/0": round, "8/6": round}
 		got := lockRowsOf(t, database)
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("round %d: locks %v, want %v", round, got, want)

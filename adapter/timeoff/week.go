@@ -84,7 +84,7 @@ func UpdateWeek(ctx context.Context, tx *session.Tx, patch WeekPatch) (Week, err
 			delete(week.Days, weekday)
 		}
 	}
-	if tx.DryRun {
+	if tx.DryRun || len(patch.Days) == 0 { // without a change, the general days that are missing stay so
 		return week, nil
 	}
 	return week, storeWeek(ctx, tx, stored, week)
