@@ -104,6 +104,18 @@ func TestRecordsArePutBack(t *testing.T) {
 	}
 }
 
+// TestCustomerThatIsGone: a booking whose customer was deleted can be put back, and gets another customer by id.
+func TestCustomerThatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, fillLocks, "UPDATE wp_latepoint_bookings SET customer_id = 99999 WHERE id = 1441")
+	before := s.database.Snapshot(t)
+	s.putBack("/bookings/1441", s.shown("/bookings/1441"), `{}`).want(http.StatusOK)
+	unprocessable("customer").check(t, "a name", s.putBack("/bookings/1441", s.shown("/bookings/1441"), `{"customer.last_name":"Other"}`))
+	wantNoWrites(t, "put back", before)
+	s.write(http.MethodPut, "/bookings/1441", `{"customer_id":9,"customer":{"last_name":"Other"}}`).want(http.StatusOK)
+}
+
 // TestWhatAKeySeesIsPutBack: the record is compared as the key sees it: masked, within its limits, or not at all.
 func TestWhatAKeySeesIsPutBack(t *testing.T) {
 	t.Parallel()

@@ -466,6 +466,10 @@ func planCustomerChange(ctx context.Context, tx *session.Tx, plan *updatePlan, p
 	if wouldCompare(tx.Session, old, plan.Customer) { // checked before it is compared with other customers' contacts
 		return tx.RequirePermission("write_customers")
 	}
+	if _, exists, err := records.CustomerRow(ctx, tx.Session, sq.Eq{"id": old.ID}); err != nil || !exists {
+		p.Reject("customer", "The customer of this booking does not exist any more: send customer_id")
+		return err
+	}
 	plan.customer, plan.fields = customers.PatchFields(tx.Session, plan.rules, old, plan.Customer, customers.Prefix, p)
 	user, err := customers.CheckChange(ctx, tx.Session, plan.rules, old, plan.customer, customers.Prefix, p)
 	// A WordPress user has an e-mail address even if the customer has none.
