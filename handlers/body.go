@@ -116,7 +116,7 @@ func (r *request) bodyOfChange(tx *session.Tx) (*compat.Body, error) {
 			}
 			again, _, err := r.changing(within)
 			if err == nil && !bytes.Equal(again.JSON(), changing.JSON()) {
-				err = fmt.Errorf("the record changed while it was compared: %w", wpdb.ErrConflict)
+				err = fmt.Errorf("compare the record: %w", wpdb.ErrChanged)
 			}
 			return err
 		}

@@ -48,6 +48,9 @@ var (
 // errNoLogin is the error of a login that the server did not complete in time.
 var errNoLogin = fmt.Errorf("%w: %w", ErrUnavailable, ErrSilent)
 
+// ErrChanged is an ErrConflict of a transaction that finds, behind its locks, other rows than before.
+var ErrChanged = fmt.Errorf("%w: rows have changed meanwhile", ErrConflict)
+
 // numbers maps the server's error numbers.
 var numbers = map[uint16]error{
 	1040: ErrUnavailable, 1203: ErrUnavailable, 1226: ErrUnavailable, 1053: ErrUnavailable, 1129: ErrUnavailable, 1130: ErrAccessDenied,

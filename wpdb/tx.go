@@ -50,7 +50,9 @@ func (db *DB) Transact(ctx context.Context, op string, work func(tx *DB) error) 
 		if !errors.Is(err, ErrConflict) {
 			return err
 		}
-		db.conflicts.Add(1)
+		if !errors.Is(err, ErrChanged) {
+			db.conflicts.Add(1)
+		}
 		if attemptsExhausted(err, attempt, &waits) {
 			return err
 		}

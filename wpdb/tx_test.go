@@ -256,6 +256,24 @@ func TestTransactAttempts(t *testing.T) {
 	}
 }
 
+// TestTransactRunsAgainAfterAChange: it is no conflict with another writer that is worth counting.
+func TestTransactRunsAgainAfterAChange(t *testing.T) {
+	t.Parallel()
+	db, mock := wpdbtest.MockExact(t, 1)
+	mock.ExpectBegin()
+	mock.ExpectRollback()
+	mock.ExpectBegin()
+	mock.ExpectCommit()
+	err := wpdb.ErrChanged
+	result := db.Transact(t.Context(), "store booking", func(*wpdb.DB) (once error) {
+		once, err = err, nil
+		return once
+	})
+	if result != nil || db.TransactionConflicts() != 0 {
+		t.Errorf("error %v, %d conflicts", result, db.TransactionConflicts())
+	}
+}
+
 // TestTransactErrors: the callback's error is returned as it is, joined with an error of
 // the rollback.
 func TestTransactErrors(t *testing.T) {
