@@ -85,12 +85,12 @@ func newConnector(base *mysql.Config, c Config, version string) (*connector, err
 	return opened, nil
 }
 
-// Connect logs in, within the time of the request that waits for it.
+// Connect logs in, within the time of the request that waits for it, even if its client hangs up.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
 		ctx = request // not the shorter wait for a free connection
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.connectTimeout)
+	ctx, cancel := untilDeadline(ctx, c.connectTimeout)
 	defer cancel()
 	inner, err := c.open(ctx)
 	switch {
