@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -65,11 +66,15 @@ func (a *api) reservedParameters() []string {
 func (r *request) body() (*compat.Body, error) { return r.document.Body() }
 
 // changing returns the document of a PUT without the fields that equal the record as a GET shows it to the key, and whether
-// there were any. A key that may not read the record learns nothing by comparing.
+// there were any. A request with a tag is about what a GET of its own URL shows. A key that may not read the record learns nothing by comparing.
 func (r *request) changing(within *session.Session) (changing compat.Document, dropped bool, err error) {
 	changing = r.document
 	if r.principal.Holds(r.reading) {
-		present, err := r.present(within, r.recordQuery)
+		query := r.recordQuery
+		if _, sent := r.tags(); sent {
+			query = cmp.Or(query, r.echo.Request().URL.RawQuery)
+		}
+		present, err := r.present(within, query)
 		if err != nil {
 			return changing, false, err
 		}

@@ -70,15 +70,18 @@ func (read *recordRead) permit(c echo.Context, key keys.Key) error {
 	return requireIncludes(read.includes, compat.ParseQuery(c.Request().URL.RawQuery), key)
 }
 
-// precondition returns the check of the request's If-Match, see session.Tx; nil without
-// one, and for *, because a write to a record that does not exist is an error anyway.
+// tags returns the tags of the request's If-Match; there are none in *, because a write to a record that does not exist is an
+// error anyway.
+func (r *request) tags() (tags middleware.ETags, sent bool) {
+	values := r.echo.Request().Header.Values(ifMatchHeader)
+	tags = middleware.ParseETags(values)
+	return tags, r.read != nil && len(values) > 0 && !tags.Any
+}
+
+// precondition returns the check of the request's If-Match, see session.Tx; nil without tags.
 func (r *request) precondition() func(*session.Session) error {
-	sent := r.echo.Request().Header.Values(ifMatchHeader)
-	if r.read == nil || len(sent) == 0 {
-		return nil
-	}
-	tags := middleware.ParseETags(sent)
-	if tags.Any {
+	tags, sent := r.tags()
+	if !sent {
 		return nil
 	}
 	return func(within *session.Session) error {

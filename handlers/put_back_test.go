@@ -354,3 +354,30 @@ func (s *server) putBackAny(random *rand.Rand, seed string) {
 		s.t.Errorf("%s: PUT %s with %s = %s: alone %d %s, in the whole record %d %s\nshown: %s\nchanges (-alone +whole):\n%s", seed, path, name, value, alone.status, alone.body, whole.status, whole.body, read.body, diff)
 	}
 }
+
+// TestWhatIsIncludedIsPutBack: under the URL that it was read from, and with its tag, a record is put back with what its include
+// adds.
+func TestWhatIsIncludedIsPutBack(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, fillLocks)
+	var err error
+	if s.key, _, err = s.keys.Create(t.Context(), keys.NewKey{Name: t.Name(), Permissions: []string{"read", "write"}, MaskPersonal: true}); err != nil {
+		t.Fatal(err)
+	}
+	const path = "/customers/153?include=bookings"
+	read := s.get(path).want(http.StatusOK)
+	record, ok := read.at("data").(map[string]any)
+	if !ok || record["bookings"] == nil {
+		t.Fatalf("no bookings: %s", read.body)
+	}
+	record["first_name"] = "Nora"
+	body, err := json.Marshal(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.send(http.MethodPut, "/v1"+path, http.Header{"X-Api-Key": {s.key}, "If-Match": {read.header.Get("ETag")}, "Prefer": {"handling=strict"}}, string(body)).want(http.StatusOK)
+	if s.count("latepoint_customers", "id = 153 AND first_name = 'Nora'") != 1 {
+		t.Error("the name is not changed")
+	}
+}
