@@ -159,7 +159,7 @@ func TestStatusesOfTheSite(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name IN ('additional_booking_statuses', 'timeslot_blocking_statuses')",
-		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'Running Late, On Ice'), ('timeslot_blocking_statuses', 'approved,running_late')")
+		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'Running Late, On Ice, Waits For A Call From The Practice'), ('timeslot_blocking_statuses', 'approved,running_late')")
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	become := func(status string) answer {
 		t.Helper()
@@ -172,6 +172,8 @@ func TestStatusesOfTheSite(t *testing.T) {
 	}
 	unprocessable("status").check(t, "between its own five", become("pending"))
 	unprocessable("status").check(t, "no status of the site", become("running late"))
+	unprocessable("status").check(t, "longer than its column", become("waits_for_a_call_from_the_practice"))
+	unprocessable("status").check(t, "longer than its column, of a new booking", s.write(http.MethodPost, "/bookings", friday("status", `"waits_for_a_call_from_the_practice"`)))
 	if got := s.as([]string{"read_bookings", "write_bookings"}, http.MethodPut, "/bookings/"+id, `{"status":"on_ice"}`).want(http.StatusForbidden).at("error", "details", "required_permission"); got != "delete_bookings" {
 		t.Errorf("what is completed needs %v", got)
 	}

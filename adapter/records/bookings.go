@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
@@ -380,11 +381,15 @@ func BookingStatusesOf(settings map[string]string) []string {
 	return append(slices.Clone(knownStatuses), OwnStatuses(settings[session.SettingOwnStatuses])...)
 }
 
-// OwnStatuses returns the codes of a site's custom booking statuses, from the setting with their labels.
+// maxStatus is how many characters the column of a booking's status holds.
+const maxStatus = 30
+
+// OwnStatuses returns the codes of a site's custom booking statuses, from the setting with their labels. No booking can have
+// one that is longer than the column: WordPress fails to store it.
 func OwnStatuses(labels string) []string {
 	var codes []string
 	for label := range strings.SplitSeq(labels, ",") {
-		if code := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), " ", "_"); code != "" {
+		if code := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(label)), " ", "_"); code != "" && utf8.RuneCountInString(code) <= maxStatus {
 			codes = append(codes, code)
 		}
 	}
