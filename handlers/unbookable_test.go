@@ -36,6 +36,8 @@ func TestSlotIsTakenByBrokenRows(t *testing.T) {
 		"no end":         "end_date = NULL, end_time = NULL",
 		"minute 0":       "end_time = 0",
 		"end before it":  "end_time = 60",
+		"end at start":   "end_time = start_time",
+		"no duration":    "end_time = start_time, duration = 0",
 		"its service's":  "end_date = NULL, end_time = NULL, duration = NULL",
 		"its service's2": "end_date = NULL, end_time = NULL, duration = 0",
 	} {

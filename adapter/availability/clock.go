@@ -76,10 +76,10 @@ func (c Clock) StoredEnd(start, stored Moment, duration Minutes) Moment {
 }
 
 // CanEnd reports whether the stored end of a booking can be right: it is neither at minute 0, which PHP treats
-// as empty, nor before the start, nor after the next day.
+// as empty, nor at the start or before it, nor after the next day.
 func CanEnd(start, stored Moment) bool {
 	end, length := start.until(stored)
-	return stored.Minutes > 0 && length >= 0 && end.Day <= start.Day+1
+	return stored.Minutes > 0 && length > 0 && end.Day <= start.Day+1
 }
 
 // until returns a stored end as an end after start, and how long the booking takes by the wall clock.

@@ -18,7 +18,7 @@ func TestStoredEnd(t *testing.T) {
 		"an hour":                            {"UTC", "2026-12-15", 600, 0, 660, 60, "0 11:00", 60},
 		"changed without the duration":       {"UTC", "2026-12-15", 600, 0, 630, 60, "0 10:30", 30},
 		"takes no time":                      {"UTC", "2026-12-15", 600, 0, 600, 0, "0 10:00", 0},
-		"takes no time now":                  {"UTC", "2026-12-15", 600, 0, 600, 60, "0 10:00", 0},
+		"ends at its start":                  {"UTC", "2026-12-15", 600, 0, 600, 60, "0 11:00", 60},
 		"until midnight, as the plugin has":  {"UTC", "2026-12-15", 1380, 1, 1440, 60, "0 24:00", 60},
 		"until midnight, on its date":        {"UTC", "2026-12-15", 1380, 0, 1440, 60, "0 24:00", 60},
 		"until midnight, as 00:00":           {"UTC", "2026-12-15", 1380, 1, 0, 60, "0 24:00", 60},

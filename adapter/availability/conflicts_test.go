@@ -106,7 +106,7 @@ func naiveConflicts(bookings []Booking, from Day, rules Rules, capacity map[int6
 		if b.End.Day > b.Start.Day && b.End.Minutes == 1440 {
 			end -= 1440
 		}
-		if b.End.Minutes == 0 || end < begin || end > (int(b.Start.Day)+2)*1440 {
+		if b.End.Minutes == 0 || end <= begin || end > (int(b.Start.Day)+2)*1440 {
 			end = begin + int(b.Duration)
 		}
 		if b.Incomplete || begin >= end || end <= int(from)*1440 {

@@ -162,7 +162,7 @@ func (e *examination) examineBookings(ctx context.Context, site *session.Session
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
-	entry := Entry{Code: WrongEnds, Level: Minor, Text: Say("bookings have no end, or end before they begin, or later than on the next day; they count as ending when their duration is over"),
+	entry := Entry{Code: WrongEnds, Level: Minor, Text: Say("bookings have no end, or one that is not after their start, or later than on the next day; they count as ending when their duration is over"),
 		Do: Say("Save them once in the site's administration.")}
 	for _, id := range wrong {
 		entry.Items = append(entry.Items, Item{ID: id})

@@ -172,7 +172,7 @@ func AdminURL(address, route string, id int64) string {
 func WrongEnds(ctx context.Context, s *session.Session, limit uint64) ([]int64, error) {
 	yesterday := availability.MomentOf(s.LocalNow()).Day - 1
 	stmt := sq.Select("id").From(s.DB.Name(wpdb.Bookings)).Where(sq.GtOrEq{"start_date": yesterday.String()}).
-		Where("start_time IS NOT NULL AND (COALESCE(DATEDIFF(end_date, start_date), -1) NOT BETWEEN 0 AND 1 OR COALESCE(end_time, 0) = 0 OR end_date = start_date AND end_time < start_time)").
+		Where("start_time IS NOT NULL AND (COALESCE(DATEDIFF(end_date, start_date), -1) NOT BETWEEN 0 AND 1 OR COALESCE(end_time, 0) = 0 OR end_date = start_date AND end_time <= start_time)").
 		OrderBy("start_date", "id").Limit(limit) // ordered by id alone, the whole table is read
 	return wpdb.All(ctx, s.DB, "find bookings with a wrong end", stmt, wpdb.Value[int64])
 }

@@ -74,7 +74,7 @@ func takesPlace(from, to availability.Day) sq.And {
 
 // mayPassMidnight selects the bookings that do not end on the day of their start, including those whose
 // stored end cannot be right.
-var mayPassMidnight = sq.Expr("(COALESCE(DATEDIFF(end_date, start_date), 1) <> 0 OR COALESCE(end_time, 0) = 0 OR end_time < start_time)")
+var mayPassMidnight = sq.Expr("(COALESCE(DATEDIFF(end_date, start_date), 1) <> 0 OR COALESCE(end_time, 0) = 0 OR end_time <= start_time)")
 
 // overlapping compares the bookings that agents have on a day, and on the one after midnight.
 func overlapping(ctx context.Context, s *session.Session, settings map[string]string, agents []int64, day availability.Day) (map[int64]bool, error) {
