@@ -205,8 +205,9 @@ func TestStatementLimit(t *testing.T) {
 func TestEndOfContexts(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireServer(t)
-	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
-	c.StatementTimeout = time.Second // for the server, which does not notice that the client has left
+	database := fixtures.Shared(t, fixtures.Legacy())
+	c := configOf(database)
+	c.StatementTimeout = 2 * time.Second // for the server, which does not notice that the client has left
 	db := wpdbtest.OpenConfig(t, c)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -214,8 +215,13 @@ func TestEndOfContexts(t *testing.T) {
 		t.Errorf("read: error %v, want %v", err, wpdb.ErrTimeout)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	if found, err := read(ctx, db, "SELECT SLEEP(0.3)"); len(found) != 1 || err != nil {
+	go func() {
+		defer cancel()
+		for running := []int64(nil); len(running) == 0 && ctx.Err() == nil; {
+			running, _ = database.Threads(t.Context(), "info = 'SELECT SLEEP(1)'") // an error ends with the test
+		}
+	}()
+	if found, err := read(ctx, db, "SELECT SLEEP(1)"); len(found) != 1 || err != nil {
 		t.Errorf("read: %v, error %v", found, err)
 	}
 	if _, err := read(ctx, db, "SELECT 1"); !errors.Is(err, context.Canceled) || errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, wpdb.ErrLinkLost) {
