@@ -8,23 +8,24 @@ import (
 )
 
 // harmless are functions of PHP that neither define constants nor set variables nor call what does.
-var harmless = setOf(`abs addslashes apache_getenv apache_setenv array_column array_combine array_diff array_fill_keys array_flip array_intersect
-	array_key_exists array_keys array_merge array_pop array_push array_reverse array_search array_shift array_slice array_sum
-	array_unique array_values base64_decode base64_encode basename bin2hex ceil class_exists count crc32 ctype_digit date
-	date_default_timezone_get date_default_timezone_set dechex defined dirname end error_log error_reporting explode
-	extension_loaded file file_exists file_get_contents filter_var floatval floor flush function_exists gc_collect_cycles
-	get_cfg_var getcwd getenv gethostbyname gethostname getmypid gmdate gmmktime hash header header_remove headers_sent hex2bin
-	hexdec htmlspecialchars http_response_code ignore_user_abort implode in_array ini_get ini_set interface_exists intval ip2long
-	is_array is_bool is_dir is_file is_int is_link is_null is_numeric is_readable is_string is_writable join json_decode
-	json_encode key ksort lcfirst long2ip ltrim max mb_http_output mb_internal_encoding mb_strtolower mb_strtoupper mb_substr md5
-	memory_get_usage microtime min mktime mt_rand nl2br number_format ob_end_clean ob_get_clean opcache_invalidate opcache_reset
-	parse_ini_file parse_url php_sapi_name php_uname phpversion preg_match preg_match_all preg_quote preg_replace preg_split
-	print_r putenv rand random_bytes random_int range rawurldecode rawurlencode realpath reset round rtrim session_name
-	session_start set_time_limit setcookie setlocale sha1 sort sprintf str_contains str_ends_with str_ireplace str_pad str_repeat
-	str_replace str_split str_starts_with strcasecmp strcmp strcspn stripos stripslashes stristr strlen strncasecmp strncmp
-	strpos strrchr strrev strripos strrpos strstr strtok strtolower strtotime strtoupper strtr strval substr substr_count
-	substr_replace sys_get_temp_dir time trim ucfirst ucwords umask uniqid urldecode urlencode usleep utf8_encode var_dump
-	var_export version_compare`)
+var harmless = setOf(`abs addslashes apache_getenv apache_setenv array_column array_combine array_diff array_fill_keys
+	array_flip array_intersect array_key_exists array_keys array_merge array_pop array_push array_reverse array_search
+	array_shift array_slice array_sum array_unique array_values base64_decode base64_encode basename bin2hex ceil class_exists
+	count crc32 ctype_alnum ctype_alpha ctype_digit ctype_xdigit date date_default_timezone_get date_default_timezone_set
+	dechex defined dirname end error_log error_reporting explode extension_loaded file file_exists file_get_contents filemtime
+	filesize filter_input filter_var floatval floor flush function_exists gc_collect_cycles get_cfg_var getcwd getenv
+	gethostbyname gethostname getmypid glob gmdate gmmktime hash header header_remove headers_sent hex2bin hexdec
+	htmlspecialchars http_response_code ignore_user_abort implode in_array ini_get ini_set interface_exists intval ip2long
+	is_array is_bool is_dir is_file is_float is_int is_link is_null is_numeric is_object is_readable is_scalar is_string
+	is_writable join json_decode json_encode key ksort lcfirst long2ip ltrim max mb_http_output mb_internal_encoding mb_strlen
+	mb_strpos mb_strtolower mb_strtoupper mb_substr md5 memory_get_usage microtime min mktime mt_rand nl2br number_format
+	ob_end_clean ob_get_clean opcache_invalidate opcache_reset parse_ini_file parse_url pathinfo php_sapi_name php_uname
+	phpversion preg_match preg_match_all preg_quote preg_replace preg_split print_r putenv rand random_bytes random_int range
+	rawurldecode rawurlencode realpath reset round rtrim session_name session_start set_time_limit setcookie setlocale sha1
+	sort sprintf str_contains str_ends_with str_ireplace str_pad str_repeat str_replace str_split str_starts_with strcasecmp
+	strcmp strcspn stripos stripslashes stristr strlen strncasecmp strncmp strpos strrchr strrev strripos strrpos strstr
+	strtok strtolower strtotime strtoupper strtr strval substr substr_count substr_replace sys_get_temp_dir time trim ucfirst
+	ucwords umask uniqid urldecode urlencode usleep utf8_encode var_dump var_export version_compare`)
 
 // constructs are words before a bracket that call nothing.
 var constructs = setOf(`and array as case catch declare default die do echo elseif else empty exit fn for foreach function if isset list
