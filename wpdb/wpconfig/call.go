@@ -27,6 +27,12 @@ var harmless = setOf(`abs addslashes apache_getenv apache_setenv array_column ar
 	strtok strtolower strtotime strtoupper strtr strval substr substr_count substr_replace sys_get_temp_dir time trim ucfirst
 	ucwords umask uniqid urldecode urlencode usleep utf8_encode var_dump var_export version_compare`)
 
+// byReference are those that set the variables in their last arguments, from this one on.
+var byReference = map[string]int{"preg_match": 2, "preg_match_all": 2, "preg_replace": 4, "str_ireplace": 3, "str_replace": 3}
+
+// withoutCallback is how many arguments those have that call nothing.
+var withoutCallback = map[string]int{"filter_input": 3, "filter_var": 2}
+
 // constructs are words before a bracket that call nothing.
 var constructs = setOf(`and array as case catch declare default die do echo elseif else empty exit fn for foreach function if isset list
 	match or print return static switch throw unset use while xor yield`)
@@ -68,8 +74,9 @@ func (f *script) call(lo, hi int) value {
 			return v
 		}
 	}
-	if !harmless[name] && !constructs[name] || strings.HasPrefix(name, "preg_match") {
-		for _, part := range parts { // by reference, perhaps
+	first, refers := byReference[name]
+	if refers || !harmless[name] && !constructs[name] {
+		for _, part := range parts[min(first, len(parts)):] { // by reference, perhaps
 			if variable := f.variableAt(part[0], part[1]); variable != "" {
 				f.state.assign(variable, value{}, f.place(lo))
 			}
@@ -168,6 +175,8 @@ func (f *script) runs(i int) {
 	case name == "define" && f.code.at(i+2).kind == phpString && f.code.at(i+3).isOp(","):
 		f.maybeDefine(f.code[i+2].text, f.place(i))
 	case name == "ini_set" && (f.code.at(i+2).kind != phpString || f.code[i+2].text == "include_path"):
+		f.state.hide(f.place(i))
+	case withoutCallback[name] > 0 && len(f.parts(i+2, f.closing[i+1], ",")) > withoutCallback[name]:
 		f.state.hide(f.place(i))
 	case len(f.functions[name]) > 0:
 		if slices.Contains(f.running, name) {

@@ -23,6 +23,7 @@ type reader struct {
 	known     map[string]*script // by path
 	functions map[string][]body  // that are declared
 	running   []string           // those that are being read
+	elsewhere bool               // the table prefix may be set by code that runs later, see setsPrefix
 
 	directory string      // of the wp-config.php
 	file      fs.FileInfo // which PHP can read
@@ -254,6 +255,7 @@ func (r *reader) parse(path, name string, src []byte) (*script, *Error) {
 		return nil, err
 	}
 	r.known[path] = f
+	r.elsewhere = r.elsewhere || f.setsPrefix()
 	return f, nil
 }
 

@@ -73,6 +73,23 @@ func (f *script) pair() *Error {
 	return nil
 }
 
+// setsPrefix reports whether the file has code that could set the table prefix from a function.
+func (f *script) setsPrefix() bool {
+	for i, t := range f.code {
+		switch {
+		case t.isWord("global"):
+			if slices.ContainsFunc(f.code[i:f.find(i, len(f.code), ";")], func(t phpToken) bool { return t.text == TablePrefix || t.isOp("$") }) {
+				return true
+			}
+		case t.kind == phpVariable && t.text == "$GLOBALS":
+			if name := f.variableAt(i, min(i+4, len(f.code))); name == "" || name == TablePrefix {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (f *script) place(i int) place { return place{f.name, f.code.at(i).line} }
 
 // find returns the first token of these operators between lo and hi, outside of brackets; hi if there is none.

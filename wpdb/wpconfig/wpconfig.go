@@ -139,7 +139,7 @@ func read(path string, info fs.FileInfo, src []byte, isSocket func(path string) 
 	}
 	c.Content = found.optional("WP_CONTENT_DIR")
 	c.TLS = found.tls(r.flags)
-	c.TablePrefix = found.prefix()
+	c.TablePrefix = found.prefix(r.elsewhere)
 	return c, found.err
 }
 
@@ -252,10 +252,13 @@ func (s *settings) tls(named int64) (mode wpdb.TLS) {
 	return ""
 }
 
-// prefix returns the table prefix. A file for Debian's wp-config.php, which has a default, need not set it.
-func (s *settings) prefix() string {
+// prefix returns the table prefix. A file for Debian's wp-config.php, which has a default, need not set it. What cannot be
+// followed may have called code that sets it elsewhere, such as that of an autoloader, at any time.
+func (s *settings) prefix(elsewhere bool) string {
 	found := s.state.variable(TablePrefix)
 	switch {
+	case elsewhere && s.state.hidden != place{}:
+		s.fail(TablePrefix, setting{at: s.state.hidden}, hidden)
 	case found.kind == null && !s.reached:
 		return "wp_"
 	case found.kind == null:
