@@ -74,6 +74,14 @@ var (
 // Last returns the last value of a parameter, or "".
 func (q *Query) Last(name string) string { return q.sent[name] }
 
+// CheckDryRun refuses a dry_run without a value, which says neither yes nor no to writing.
+func (q *Query) CheckDryRun() error {
+	if text, sent := q.sent[dryRun]; sent && strings.TrimSpace(text) == "" {
+		return domain.InvalidField(dryRun, notABoolean)
+	}
+	return nil
+}
+
 // AsksForDryRun reports whether the query requests a dry run.
 func (q *Query) AsksForDryRun() bool { return q.lists[dryRun] || wantsDryRun(q.sent[dryRun]) }
 

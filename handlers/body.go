@@ -24,6 +24,9 @@ func (r *request) readDocument() error {
 	if r.document, err = document.WithQuery(r.echo.Request().URL.RawQuery, r.api.reservedParameters()...); err != nil {
 		return err
 	}
+	if err := r.query.CheckDryRun(); err != nil {
+		return err
+	}
 	if r.asksForDryRun() {
 		if !r.allowsDryRun {
 			return compat.NoDryRun()

@@ -202,6 +202,8 @@ func TestNoDryRunIsCarriedOut(t *testing.T) {
 		{http.MethodPost, "/holds", holdBody("dry_run", `true`)},
 		{http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","dry_run":"maybe"}`},
 		{http.MethodDelete, "/bookings/" + id + "?force=true&dry_run=true", ""},
+		{http.MethodDelete, "/bookings/" + id + "?force=true&dry_run", ""},
+		{http.MethodPut, "/bookings/" + id + "?dry_run=", `{"notes":"x"}`},
 	} {
 		if a := s.write(c.method, c.path, c.body).want(http.StatusBadRequest); !strings.Contains(string(a.body), "dry_run") {
 			t.Errorf("%s %s: %s", c.method, c.path, a.body)
