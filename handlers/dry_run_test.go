@@ -132,7 +132,7 @@ func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
 	}{
 		{"true", `false`, http.StatusOK},
 		{"false", `true`, http.StatusOK},
-		{"", `true`, http.StatusOK},
+		{"", `true`, http.StatusBadRequest},
 		{"maybe", `false`, http.StatusBadRequest},
 		{"true", `"maybe"`, http.StatusBadRequest},
 	} {
