@@ -76,7 +76,7 @@ func TestCompanionDecidesTimes(t *testing.T) {
 		t.Errorf("%d times are offered, %d of them early: the case proves little", len(offered), len(early))
 	}
 	_, body := get(t, s.s.url+"/v1/availability?service_id=1&agent_id=1&date="+s.bookday+"&explain=1", s.key)
-	wantTexts(t, body, `{"start_time":"12:00","reason":"extension","extension":"Decides"}`)
+	wantTexts(t, body, `{"start_time":"12:00","reason":"extension","message":"An extension of the site does not offer it.","extension":"Decides"}`)
 	if strings.Contains(body, `"end_time":"09:30"`) {
 		t.Errorf("the extension makes bookings longer: %s", body)
 	}
