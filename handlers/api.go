@@ -54,9 +54,9 @@ type api struct {
 	options   Options
 	throttle  *middleware.Throttle
 	limiter   *ratelimit.Limiter
-	inFlight  *middleware.InFlight
-	longPolls *middleware.LongPolls
-	exports   *middleware.LongPolls
+	inFlight  middleware.InFlight
+	longPolls middleware.LongPolls
+	exports   middleware.LongPolls
 	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
 	endpoints map[string]endpoint

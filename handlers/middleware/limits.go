@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -34,55 +33,25 @@ func LimitURL(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // InFlight bounds the number of requests that are processed at the same time, and lets each key have half of
-// them; nil sets no limit. A request only has a place while it uses the database, not while its client sends
-// the body or reads the response, so slow clients block nobody.
-type InFlight struct {
-	places int
-
-	mu    sync.Mutex
-	taken int
-	byKey map[int64]int
-}
+// them. A request only has a place while it uses the database, not while its client sends the body or reads the
+// response, so slow clients block nobody.
+type InFlight struct{ places *places }
 
 // NewInFlight returns a limit of n; 0 for none.
-func NewInFlight(n int) *InFlight {
-	if n == 0 {
-		return nil
-	}
-	return &InFlight{places: n, byKey: map[int64]int{}}
-}
+func NewInFlight(n int) InFlight { return InFlight{newPlaces(n)} }
 
 // Do calls work in one of the places, for a key or, while none is known, for 0. If there is none it returns
 // ErrOverloaded at once: waiting would only add load to a busy database.
-func (f *InFlight) Do(key int64, work func() error) error {
-	if f == nil {
-		return work()
+func (f InFlight) Do(key int64, work func() error) error {
+	most := f.places.half()
+	if key == 0 {
+		most = f.places.number
 	}
-	if !f.take(key) {
+	if !f.places.take(key, most) {
 		return ErrOverloaded
 	}
-	defer f.leave(key)
+	defer f.places.leave(key)
 	return work()
-}
-
-func (f *InFlight) take(key int64) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.taken == f.places || key != 0 && f.byKey[key] >= max(1, f.places/2) {
-		return false
-	}
-	f.taken++
-	f.byKey[key]++
-	return true
-}
-
-func (f *InFlight) leave(key int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.taken--
-	if f.byKey[key]--; f.byKey[key] == 0 {
-		delete(f.byKey, key)
-	}
 }
 
 // connectionEntry is the context key of the connection's context, which has no time limit.

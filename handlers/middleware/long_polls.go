@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/bookside/bookside/wpdb"
@@ -14,12 +13,8 @@ import (
 // use the database when all wake up at once. Unlike other requests, they wait for a place. A key has at most half of
 // them, so that none keeps out all others.
 type LongPolls struct {
-	most  int // 0 for no limit
-	turns chan struct{}
-
-	mu    sync.Mutex
-	begun int
-	ofKey map[int64]int
+	places *places
+	turns  chan struct{}
 }
 
 const (
@@ -28,35 +23,19 @@ const (
 )
 
 // NewLongPolls returns a limit of this many requests; 0 for none.
-func NewLongPolls(most int) *LongPolls {
-	return &LongPolls{most: most, turns: make(chan struct{}, waiterTurns), ofKey: map[int64]int{}}
+func NewLongPolls(most int) LongPolls {
+	return LongPolls{newPlaces(most), make(chan struct{}, waiterTurns)}
 }
 
 // Begin reports whether another request of a key may wait. If so, End must be called.
-func (w *LongPolls) Begin(key int64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.most > 0 && (w.begun >= w.most || w.ofKey[key] >= max(1, w.most/2)) {
-		return false
-	}
-	w.begun++
-	w.ofKey[key]++
-	return true
-}
+func (w LongPolls) Begin(key int64) bool { return w.places.take(key, w.places.half()) }
 
 // End ends what Begin began.
-func (w *LongPolls) End(key int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.begun--
-	if w.ofKey[key]--; w.ofKey[key] == 0 {
-		delete(w.ofKey, key)
-	}
-}
+func (w LongPolls) End(key int64) { w.places.leave(key) }
 
 // WithTurn calls work, which uses the database, and retries it while the server is busy with other
 // requests.
-func (w *LongPolls) WithTurn(ctx context.Context, work func() error) error {
+func (w LongPolls) WithTurn(ctx context.Context, work func() error) error {
 	select {
 	case w.turns <- struct{}{}:
 		defer func() { <-w.turns }()
