@@ -52,7 +52,10 @@ func (r *request) check(document compat.Document) error {
 	if err := r.refuseUnknownFields(document); err != nil {
 		return err
 	}
-	if name := document.Personal(); name != "" && r.principal.MaskPersonal {
+	if !r.principal.MaskPersonal {
+		return nil
+	}
+	if name := document.Personal(); name != "" {
 		return domain.PersonalMasked(name)
 	}
 	return nil
