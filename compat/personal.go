@@ -2,6 +2,7 @@ package compat
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,18 +43,14 @@ func (q *Query) PersonalParameter(parameters QueryInput) string {
 	return ""
 }
 
-// Personal returns a member of the document that has personal data, at any depth and even under a dotted
+// Personal returns a member with personal data of what a body reads of the document, at any depth and even under a dotted
 // name or in the query, or "".
-func (d Document) Personal() string {
-	for name, value := range d.query {
-		if isPersonal(name) {
-			return name
-		}
-		if found := personalIn(value); found != "" {
-			return found
-		}
-	}
-	return personalIn(d.root)
+func (d Document) Personal(body *Schema) string {
+	read := d.members()
+	maps.DeleteFunc(read, func(name string, _ jsontext.Value) bool {
+		return body.property(strings.Split(name, ".")[0]) == nil
+	})
+	return personalIn(jsontext.Object(read))
 }
 
 func personalIn(v jsontext.Value) (found string) {

@@ -69,23 +69,28 @@ func (s *Schema) left(sent, shown jsontext.Value) jsontext.Value {
 	}
 }
 
-// equal reports whether two values are the same, as their schema reads them: 5 and "5.00" are, if it is that of a number.
-func (s *Schema) equal(a, b jsontext.Value) bool {
+// equal reports whether a value is the one that is shown, as their schema reads them: 5 and "5.00" are the same, if it is
+// that of a number. Forms cannot say null: some have an empty text for it, and others leave it out.
+func (s *Schema) equal(sent, shown jsontext.Value) bool {
 	switch {
-	case a[0] == '[' && b[0] == '[':
-		list, _ := a.List()
-		other, _ := b.List()
+	case sent[0] == '[' && shown[0] == '[':
+		list, _ := sent.List()
+		other, _ := shown.List()
 		return slices.EqualFunc(list, other, s.items().equal)
-	case a[0] == '{' && b[0] == '{':
-		members, _ := a.Object()
-		others, _ := b.Object()
-		return len(members) == len(others) && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(name string) bool {
-			return others[name] == nil || !s.property(name).equal(members[name], others[name])
+	case sent[0] == '{' && shown[0] == '{':
+		members, _ := sent.Object()
+		present, _ := shown.Object()
+		maps.DeleteFunc(present, func(name string, value jsontext.Value) bool { return members[name] == nil && value.Null() })
+		return len(members) == len(present) && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(name string) bool {
+			return present[name] == nil || !s.property(name).equal(members[name], present[name])
 		})
 	}
-	text, isText, single := a.Scalar()
-	other, isOther, isSingle := b.Scalar()
-	if !single || !isSingle || a.Null() != b.Null() {
+	text, isText, single := sent.Scalar()
+	other, isOther, isSingle := shown.Scalar()
+	if shown.Null() && isText && text == "" {
+		return true
+	}
+	if !single || !isSingle || sent.Null() != shown.Null() {
 		return false
 	}
 	if text == other {

@@ -38,6 +38,9 @@ func TestChanging(t *testing.T) {
 		"a required object":           {WeeklyHoursFields, hours, hours, `{"hours":{}}`},
 		"one day":                     {WeeklyHoursFields, hours, `{"hours":{"monday":[],"sunday":[]}}`, `{"hours":{"monday":[]}}`},
 		"a day of other hours":        {WeeklyHoursFields, hours, `{"hours":{"monday":[{"start_time":"09:00","end_time":"12:00"}]}}`, `{"hours":{"monday":[{"start_time":"09:00","end_time":"12:00"}]}}`},
+		"null left out of a list":     {BookingPatchFields, `{"transactions":[{"id":1,"notes":null}]}`, `{"transactions":[{"id":"1"}]}`, `{}`},
+		"an empty text for null":      {BookingPatchFields, `{"transactions":[{"id":1,"notes":null}]}`, `{"transactions":[{"id":"1","notes":""}]}`, `{}`},
+		"an empty text for another":   {BookingPatchFields, booking, `{"notes":"","total_attendees":""}`, `{"notes":"","total_attendees":""}`},
 		"no hours, as none are shown": {WeeklyHoursFields, `{"hours":null}`, `{"hours":null}`, `{"hours":{}}`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func (r *request) check(document compat.Document) error {
 	if !r.principal.MaskPersonal {
 		return nil
 	}
-	if name := document.Personal(); name != "" {
+	if name := document.Personal(r.known.body); name != "" {
 		return domain.PersonalMasked(name)
 	}
 	return nil

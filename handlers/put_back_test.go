@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +156,53 @@ func TestWhatAKeySeesIsPutBack(t *testing.T) {
 	before.Restore(t)
 	as(keys.NewKey{Permissions: []string{"write"}})
 	unprocessable("coupon_discount").check(t, "a key without read", s.write(http.MethodPut, "/orders/1403", `{"coupon_discount":"-10.0000"}`))
+}
+
+// TestFormsPutBack: forms leave null out or have an empty text for it. Both are what is shown, for a key that masks personal data
+// and asks to be told what nothing reads.
+func TestFormsPutBack(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, fillLocks, "INSERT INTO wp_latepoint_transactions (order_id, customer_id, kind, status, amount) VALUES (1403, 153, 'capture', 'succeeded', 135)")
+	s.key = s.maskedKey()
+	s.get("/status").want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	for _, path := range []string{"/bookings/1441", "/customers/153", "/orders/1403", "/payments/3"} {
+		with, without := url.Values{}, url.Values{}
+		addToForm(with, without, "", s.shown(path))
+		if len(with) == len(without) {
+			t.Errorf("%s shows no null", path)
+		}
+		for _, form := range []url.Values{with, without} {
+			s.writeAs(http.MethodPut, path, formType, form.Encode(), "Prefer", "handling=strict").want(http.StatusOK)
+			wantNoWrites(t, path, before)
+		}
+	}
+	if a := s.writeAs(http.MethodPut, "/bookings/1441", formType, "transactions[0][notes]=null").want(http.StatusOK); a.header.Get("X-Ignored-Parameters") != "transactions" {
+		t.Errorf("what nothing reads: %v", a.header)
+	}
+}
+
+// addToForm adds a value to two forms under PHP's names, null only to the first.
+func addToForm(with, without url.Values, name string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for member, inner := range value {
+			if name != "" {
+				member = name + "[" + member + "]"
+			}
+			addToForm(with, without, member, inner)
+		}
+	case []any:
+		for i, inner := range value {
+			addToForm(with, without, fmt.Sprintf("%s[%d]", name, i), inner)
+		}
+	case nil:
+		with.Set(name, "")
+	default:
+		with.Set(name, fmt.Sprint(value))
+		without.Set(name, fmt.Sprint(value))
+	}
 }
 
 // TestPutBackWhileTheRecordChanges: what equals the record when the request is read but no longer when the record is locked
