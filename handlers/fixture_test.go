@@ -26,7 +26,7 @@ func newServerOf(t *testing.T, text string) (*server, sitefile.Content) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, fixtures.New(t, fixtures.Fixture(content)))
+	s := newServer(t, fixtures.New(t, content.Site()))
 	s.clock = content.Now
 	for _, key := range content.Keys {
 		if _, err := s.keys.Import(t.Context(), key.Secret, keys.NewKey{Name: key.Name, Permissions: key.Permissions}, true); err != nil {

@@ -95,12 +95,12 @@ var allowedImports = map[string][]string{
 	"wpdb/wpconfig": {"wpdb"},
 
 	// Test databases and browsers, and tools for releases and load tests.
-	"fixtures":                {"fixtures/schema", "fixtures/sitefile"},
+	"fixtures":                {"fixtures/schema"},
 	"fixtures/schema":         {},
-	"fixtures/sitefile":       {"fixtures/schema"},
+	"fixtures/sitefile":       {"fixtures", "fixtures/schema"},
 	"fixtures/browser":        {"fixtures"},
 	"fixtures/companiontest":  {"adapter/companion", "adapter/domain", "adapter/signed", "wpdb"},
-	"fixtures/anonymise":      {"fixtures/schema", "fixtures/sitefile"},
+	"fixtures/anonymise":      {"fixtures", "fixtures/schema", "fixtures/sitefile"},
 	"fixtures/history":        {},
 	"fixtures/saved":          {"fixtures"},
 	"fixtures/wpdbtest":       {"fixtures", "wpdb"},

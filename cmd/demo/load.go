@@ -94,7 +94,7 @@ func anonymised(ctx context.Context, dsn, prefix string, now domain.Clock) (site
 	if err != nil {
 		return site{}, err
 	}
-	return site{Site: fixtures.Fixture(content), clock: newClock(now, content.Now, true)}, nil
+	return site{Site: content.Site(), clock: newClock(now, content.Now, true)}, nil
 }
 
 // fixtureFiles returns the commands that help to write fixtures.

@@ -108,7 +108,7 @@ func TestDump(t *testing.T) {
 	if second := dumped(text, "--now", "2027-03-01T08:00"); first != second || !strings.Contains(first, "'2027-03-02'") {
 		t.Error("two dumps for one date differ, or have another date")
 	}
-	if small := dumped("--now", "2027-03-01 08:00"); !strings.Contains(small, "Back school") || small == dumped("--now", "2027-03-02 08:00") {
+	if small := dumped("--now", "2027-03-01 08:00"); !strings.Contains(small, "Back school") || !strings.Contains(small, "'2027-03-02'") {
 		t.Error("the small practice has no date")
 	}
 }

@@ -65,7 +65,7 @@ func (s source) read(ctx context.Context, now domain.Clock) (site, error) {
 	if err := checkOwn(described, err); err != nil {
 		return site{}, err
 	}
-	read := site{Site: fixtures.Fixture(content), clock: newClock(now, content.Now, described.Now.Text != ""), keys: content.Keys, webhooks: content.Webhooks}
+	read := site{Site: content.Site(), clock: newClock(now, content.Now, described.Now.Text != ""), keys: content.Keys, webhooks: content.Webhooks}
 	switch {
 	case dump != "":
 		read.Site = fixtures.Dumped(content.Prefix, dump)
