@@ -64,9 +64,30 @@ func (s *Schema) left(sent, shown jsontext.Value) jsontext.Value {
 		return nil
 	case s.equal(sent, shown):
 		return nil
+	case sent[0] == '[' && shown[0] == '[':
+		present, _ := shown.List()
+		return sent.Each(func(_ string, element jsontext.Value) jsontext.Value { return s.items().withoutShown(element, present) })
 	default:
 		return sent
 	}
+}
+
+// withoutShown returns an element of a list without what nothing reads of it, where the shown element of the same id has the same.
+func (s *Schema) withoutShown(element jsontext.Value, shown []jsontext.Value) jsontext.Value {
+	sent, _ := element.Object()
+	for _, other := range shown {
+		present, _ := other.Object()
+		if sent["id"] == nil || present["id"] == nil || !s.property("id").equal(sent["id"], present["id"]) {
+			continue
+		}
+		return element.Each(func(name string, value jsontext.Value) jsontext.Value {
+			if s.property(name) == nil && present[name] != nil && s.property(name).equal(value, present[name]) {
+				return nil
+			}
+			return value
+		})
+	}
+	return element
 }
 
 // equal reports whether a value is the one that is shown, as their schema reads them: 5 and "5.00" are the same, if it is

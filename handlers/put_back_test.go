@@ -183,6 +183,29 @@ func TestFormsPutBack(t *testing.T) {
 	}
 }
 
+// TestExtrasArePutBack: of extras that are sent as they are shown, with another quantity, nothing is unknown.
+func TestExtrasArePutBack(t *testing.T) {
+	t.Parallel()
+	s := proSite(t)
+	s.blind = true // the document does not have the other words of an extra
+	id := s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":1},{"id":7}]`)).want(http.StatusCreated).at("data", "id")
+	path := fmt.Sprint("/bookings/", id)
+	put := func(name string, value any) answer {
+		record := s.shown(path)
+		record["extras"].([]any)[0].(map[string]any)[name] = value
+		body, _ := json.Marshal(record)
+		return s.write(http.MethodPut, path, string(body), "Prefer", "handling=strict")
+	}
+	before := s.database.Snapshot(t)
+	if a := put("name", "Another"); a.want(http.StatusBadRequest).at("error", "details", "extras.name") == nil || len(a.at("error", "details").(map[string]any)) != 1 {
+		t.Errorf("another name: %s", a.body)
+	}
+	wantNoWrites(t, "refused", before)
+	if a := put("quantity", 2).want(http.StatusOK); a.at("data", "extras", 0, "quantity") != json.Number("2") || a.at("data", "extras", 1, "id") != json.Number("7") {
+		t.Errorf("another quantity: %s", a.body)
+	}
+}
+
 // addToForm adds a value to two forms under PHP's names, null only to the first.
 func addToForm(with, without url.Values, name string, value any) {
 	switch value := value.(type) {
