@@ -91,18 +91,18 @@ func (s *Schema) withoutShown(element jsontext.Value, shown []jsontext.Value) js
 }
 
 // equal reports whether a value is the one that is shown, as their schema reads them: 5 and "5.00" are the same, if it is
-// that of a number. Forms cannot say null: some have an empty text for it, and others leave it out.
+// that of a number. Forms cannot say null: some have an empty text for it, and others leave it out. PHP writes {} as [].
 func (s *Schema) equal(sent, shown jsontext.Value) bool {
 	switch {
 	case sent[0] == '[' && shown[0] == '[':
 		list, _ := sent.List()
 		other, _ := shown.List()
 		return slices.EqualFunc(list, other, s.items().equal)
-	case sent[0] == '{' && shown[0] == '{':
-		members, _ := sent.Object()
+	case shown[0] == '{':
+		members, isObject := sent.Object()
 		present, _ := shown.Object()
 		maps.DeleteFunc(present, func(name string, value jsontext.Value) bool { return members[name] == nil && value.Null() })
-		return len(members) == len(present) && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(name string) bool {
+		return isObject && len(members) == len(present) && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(name string) bool {
 			return present[name] == nil || !s.property(name).equal(members[name], present[name])
 		})
 	}

@@ -27,6 +27,7 @@ func TestChanging(t *testing.T) {
 		"the same list":               {BookingPatchFields, booking, `{"extras":[{"quantity":2,"id":"4"}]}`, `{}`},
 		"a list of less":              {BookingPatchFields, booking, `{"extras":[{"id":4}]}`, `{"extras":[{"id":4}]}`},
 		"an element of a list":        {BookingPatchFields, `{"extras":[{"id":4,"name":"a","quantity":2},{"id":5,"name":"b","quantity":1}]}`, `{"extras":[{"id":"5","name":"b","quantity":3},{"id":6,"name":"b"},7]}`, `{"extras":[{"id":"5","quantity":3},{"id":6,"name":"b"},7]}`},
+		"an empty object of PHP":      {BookingPatchFields, `{"meta":{}}`, `{"meta":[]}`, `{}`},
 		"an empty list":               {BookingPatchFields, booking, `{"extras":[],"meta":[]}`, `{"extras":[],"meta":[]}`},
 		"the last of equal names":     {BookingPatchFields, booking, `{"notes":"b","notes":"a"}`, `{}`},
 		"null for a text":             {BookingPatchFields, `{"notes":"null"}`, `{"notes":null}`, `{"notes":null}`},
