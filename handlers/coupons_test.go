@@ -217,6 +217,8 @@ func TestReadableDiscount(t *testing.T) {
 		{[]string{"INSERT INTO wp_latepoint_settings (name, value) VALUES ('thousand_separator', '.'), ('decimal_separator', ',')"}, "1.234,50 €"},
 		{[]string{set("number_of_decimals", "0"), set("currency_symbol_after", ""), set("currency_symbol_before", "¥")}, "¥1.235"},
 		{[]string{set("number_of_decimals", "many")}, "¥1.234,50"},
+		{[]string{"UPDATE wp_latepoint_settings SET value = NULL"}, "1,235"},
+		{[]string{set("number_of_decimals", "1"), set("currency_symbol_after", "€")}, "1,234.5€"},
 		{[]string{"DELETE FROM wp_latepoint_settings"}, "$1,234.50"},
 	} {
 		database.Execute(t, step.statements...)

@@ -75,6 +75,25 @@ func TestPricesAsVisitorsReadThem(t *testing.T) {
 	}
 }
 
+// TestPricesOfUnsetSettings: settings of the currency that are there without a value leave its separators to PHP.
+func TestPricesOfUnsetSettings(t *testing.T) {
+	t.Parallel()
+	s, become := newPriceWriter(t)
+	become(fixtures.RecordedPrices{Settings: map[string]string{"thousand_separator": "", "decimal_separator": "", "currency_symbol_before": "", "number_of_decimals": "2"}})
+	for _, c := range []struct{ arrange, want string }{
+		{"SELECT 1", "123450"},
+		{"UPDATE wp_latepoint_settings SET value = NULL WHERE name LIKE '%_separator' OR name = 'currency_symbol_before'", "1,234.50"},
+		{"UPDATE wp_latepoint_settings SET value = NULL WHERE name = 'number_of_decimals'", "1,235"},
+	} {
+		s.database.Execute(t, c.arrange)
+		s.write(http.MethodPost, "/bookings", friday("price", "1234.5")).want(http.StatusCreated)
+		if got := s.texts("SELECT JSON_VALUE(price_breakdown, '$.before_subtotal[0].items[0].value') FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1")[0]; got != c.want {
+			t.Errorf("%s: %s, want %s", c.arrange, got, c.want)
+		}
+		s.database.Execute(t, "DELETE FROM wp_latepoint_bookings ORDER BY id DESC LIMIT 1")
+	}
+}
+
 // Rows of tables in mails, and the cells in them.
 var (
 	tableRow  = regexp.MustCompile(`<tr>(.*?)</tr>`)

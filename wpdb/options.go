@@ -33,12 +33,15 @@ func (db *DB) putConstants(values map[string]string, names []string) {
 	}
 }
 
+// settingValue is the value of a setting. PHP formats numbers with its own separators where those of a site are NULL.
+const settingValue = "COALESCE(value, CASE name WHEN 'thousand_separator' THEN ',' WHEN 'decimal_separator' THEN '.' END)"
+
 // SettingValues reads the plugin's settings, decoded with PlainText; settings
 // that do not exist are not in the map. If a name occurs twice, the first row
 // counts (OsSettingsHelper::get_settings_value, LatePoint 5.6.5). Uses the
 // index on name.
 func (db *DB) SettingValues(ctx context.Context, names ...string) (map[string]string, error) {
-	stmt := sq.Select("name", "value").From(db.Name(Settings)).Where(sq.Eq{"name": names}).OrderBy("id")
+	stmt := sq.Select("name", settingValue).From(db.Name(Settings)).Where(sq.Eq{"name": names}).OrderBy("id")
 	values, err := Map[string, string](ctx, db, "read settings", stmt)
 	for name, stored := range values {
 		values[name] = PlainText(stored)
@@ -54,7 +57,7 @@ func (db *DB) SettingsAndOptions(ctx context.Context, settings, options []string
 		name, setting string
 		key, option   string
 	}
-	named := sq.Select("id", "name", "value", "NULL", "NULL").From(db.Name(Settings)).Where(sq.Eq{"name": settings})
+	named := sq.Select("id", "name", settingValue, "NULL", "NULL").From(db.Name(Settings)).Where(sq.Eq{"name": settings})
 	stmt := named.SuffixExpr(sq.ConcatExpr("UNION ALL ", sq.Select("NULL", "NULL", "NULL", "option_name", "option_value").From(db.Name(Options)).Where(sq.Eq{"option_name": options})))
 	found, err := All(ctx, db, "read settings and options", stmt, func(row Scanner) (v value, err error) {
 		return v, row.Scan(&v.id, OrZero(&v.name), OrZero(&v.setting), OrZero(&v.key), OrZero(&v.option))
