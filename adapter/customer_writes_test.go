@@ -24,14 +24,12 @@ import (
 // customerSite returns a site at the moment of the recording, with changes.
 func customerSite(t *testing.T, of fixtures.Site, changes ...string) (*session.Session, *fixtures.Database) {
 	t.Helper()
-	fixtures.RequireServer(t)
 	return siteOver(t, fixtures.New(t, of), changes...)
 }
 
 // siteWithUsers is like customerSite, with customers who are WordPress users.
 func siteWithUsers(t *testing.T, of fixtures.Site, changes ...string) (*session.Session, *fixtures.Database) {
 	t.Helper()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, of)
 	database.MakeCustomersUsers(t)
 	return siteOver(t, database, changes...)
@@ -475,7 +473,6 @@ func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 // of a change of both: afterwards there is all of it, or nothing.
 func TestCustomerSurvivesEveryCut(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	fields := map[string]string{"cf_a": "1", "colour": "blue"}
 	for name, lost := range map[string]bool{"before the server has it": true, "before the answer": false} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 // caller's precondition is an error and writes nothing.
 func TestUncheckedPreconditionsUndoTheTransaction(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newShop(t, fixtures.Small(fixtures.RecordedNow()))
 	s.try("unchecked", nil, func(t *testing.T, site *session.Session) {
 		err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {

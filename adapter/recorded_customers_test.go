@@ -21,7 +21,6 @@ import (
 func TestRecordedCustomerWrites(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	fixtures.RequireServer(t)
 	differences := map[string]int{}
 	r := newReplayer(t, fixtures.SiteA(), differences)
 	seen := map[string]bool{}

@@ -178,7 +178,6 @@ func TestReadinessOfSite(t *testing.T) {
 // missing. Requests that need it are rejected; others are served.
 func TestReadinessWithoutPrivileges(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	s := newServer(t, database)
 	admin := newAdmin()
@@ -228,7 +227,6 @@ func serverAccount(t *testing.T, database *fixtures.Database) string {
 // named, and is ready again once it is back.
 func TestReadinessWithoutOwnColumns(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
 	admin := newAdmin()
@@ -263,7 +261,6 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 // ready again once it is back. If the schema is known, the check reads no table.
 func TestReadinessWithoutColumns(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has no number for an unknown column
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
 	admin := newAdmin()
@@ -300,7 +297,6 @@ var goodWords = map[string][]string{"start_time": {"10:00"}, "status": {"approve
 func TestRequiredColumnsSuffice(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Edge())
 	database.AddCalendars(t)
 	s := newServer(t, database)

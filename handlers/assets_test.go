@@ -116,7 +116,6 @@ func TestBookingsRespectAssets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fixtures.RequireServer(t)
 			s := newServerWithAssets(t)
 			s.database.InsertAsset(t, 1, []int{1, 2}, 1, 3)
 			give := take(s)
@@ -155,7 +154,6 @@ func TestBookingsRespectAssets(t *testing.T) {
 // TestHoldTakesOneUnit: a hold takes a unit until it is used, and who uses it gets that unit.
 func TestHoldTakesOneUnit(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServerWithAssets(t)
 	s.database.InsertAsset(t, 2, []int{1, 2})
 	first := s.write(http.MethodPost, "/holds", holdOf(tuesday("1", "1", "10:00"))).want(http.StatusCreated)
@@ -172,7 +170,6 @@ func TestHoldTakesOneUnit(t *testing.T) {
 // stored anew.
 func TestRowsOfAssets(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServerWithAssets(t)
 	room := s.database.InsertAsset(t, 3, []int{1, 2})
 	old := s.database.InsertAsset(t, 3, []int{2, 1}, 3, 1)
@@ -223,7 +220,6 @@ func TestRowsOfAssets(t *testing.T) {
 // at the same time. One succeeds.
 func TestLastUnitOfAnAsset(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	one := newServerWithAssets(t)
 	one.database.InsertAsset(t, 1, []int{1, 2})
 	var servers [2]*server
@@ -300,7 +296,6 @@ func TestLastUnitOfAnAsset(t *testing.T) {
 // TestHiddenBookingsTakeAssets: a key that sees one agent is not offered what the bookings of others take, and is not told of them.
 func TestHiddenBookingsTakeAssets(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServerWithAssets(t)
 	s.database.InsertAsset(t, 1, []int{1, 2})
 	s.write(http.MethodPost, "/bookings", tuesday("2", "1", "10:00")).want(http.StatusCreated)

@@ -114,7 +114,6 @@ const (
 func TestRecordedDays(t *testing.T) {
 	t.Parallel()
 	fixtures.RequireThorough(t) // the adapter's test replays them as well
-	fixtures.RequireServer(t)
 	variants := fixtures.RecordedAvailability(t)
 	shares := [2]map[string]int{{}, {}}
 	t.Run("variants", func(t *testing.T) {
@@ -988,7 +987,6 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 // growing tables by a key.
 func TestAvailabilityUsesIndexes(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has its own planner
 	var seen []statement
 	s := tappedServer(t, fixtures.Shared(t, fixtures.SiteA()), func(shown statement) error {
 		seen = append(seen, shown)

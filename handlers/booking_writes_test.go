@@ -28,7 +28,6 @@ const (
 // newWriter serves its own site, with codes and keys that are always the same.
 func newWriter(t testing.TB, site fixtures.Site, change ...func(*handlers.Options)) *server {
 	t.Helper()
-	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.New(t, site), change...)
 	s.platform.Random = sameRandom(0)
 	s.platform.Pick = func(int) int { return 0 }

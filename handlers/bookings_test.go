@@ -522,7 +522,6 @@ func TestBookingsOfTheLegacySite(t *testing.T) {
 func TestBookingsByName(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine sorts by other collations
 	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
 	s.database.Execute(t,
 		"UPDATE wp_latepoint_customers SET first_name = NULL WHERE id % 17 = 0", "UPDATE wp_latepoint_customers SET first_name = '' WHERE id % 19 = 0",

@@ -158,7 +158,6 @@ func TestLimitedHours(t *testing.T) {
 // TestHoursAndBookingsAtOnce: on two servers, no booking is made in hours after they were closed.
 func TestHoursAndBookingsAtOnce(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	servers := []*server{newServerOver(t, database, 10, time.Minute), newServerOver(t, database, 10, time.Minute)}
 	for i := range 8 {

@@ -381,7 +381,6 @@ func TestCalendarTimes(t *testing.T) {
 // bookings, it has the next ones first, and then the latest. Long texts are cut.
 func TestCalendarsAreBounded(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // for recursive statements
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
 	calendar := s.calendar(keys.Full, domain.LocationResource, 1)
 	s.database.Execute(t, "CREATE TABLE model AS SELECT * FROM wp_latepoint_bookings WHERE id = 53", "DELETE FROM wp_latepoint_bookings",
@@ -611,7 +610,6 @@ func TestEventsOfAgentsBlock(t *testing.T) {
 // response lists what is free, and reveals nothing about the event.
 func TestBookingsRespectEventsOfAgents(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServerWithCalendars(t, activate(pluginFile, googleFile))
 	s.platform.Pick = func(int) int { return 0 } // agent 1, if any
 	s.database.InsertEvent(t, fixtures.GoogleCalendar, "1, '2026-11-24', 600, '2026-11-24', 660", "'DAILY', 1, NULL, NULL, NULL")
@@ -674,7 +672,6 @@ func agentIDs(a answer) (ids []string) {
 // even if its tables are created after the first one; and so does a changed version of the add-on.
 func TestEventsAreReadAnew(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newQuietServer(t, "09:00", "12:00")
 	offers := func(what, want string) {
 		t.Helper()
@@ -710,7 +707,6 @@ func TestEventsAreReadAnew(t *testing.T) {
 // them.
 func TestEventsGoneByAreNotRead(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has its own planner
 	database := fixtures.New(t, fixtures.Small(now))
 	database.AddCalendars(t)
 	database.Execute(t, activate(pluginFile, googleFile))

@@ -218,7 +218,6 @@ func TestBookingsWithoutUsableEnd(t *testing.T) {
 func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newQuietServer(t, "00:00", "26:00")
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET timeblock_interval = 60 WHERE id = 1")
 	for name, c := range map[string]struct{ zone, date, first, last string }{

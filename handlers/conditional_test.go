@@ -392,7 +392,6 @@ func TestMethodOverridesAreConditional(t *testing.T) {
 // tag, one succeeds.
 func TestOneOfManyConditionalWritesWins(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	servers := []*server{newServer(t, database), newServer(t, database)}
 	servers[0].write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
@@ -438,7 +437,6 @@ func wantOneWinner(t *testing.T, servers []*server, path, target, body string) {
 // before the PUT locks the record.
 func TestConditionsSeeWhatPHPWroteInBetween(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	var change func()
 	s := tappedServer(t, database, func(shown statement) error {
@@ -474,7 +472,6 @@ func TestConditionsSeeWhatPHPWroteInBetween(t *testing.T) {
 // the end of the PUT.
 func TestRecordsStayLockedAfterTheComparison(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	newServer(t, database).write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
 	for name, c := range map[string]struct{ path, body, changedByPHP string }{
@@ -534,7 +531,6 @@ func TestRecordsStayLockedAfterTheComparison(t *testing.T) {
 // the tag with what the winner wrote.
 func TestRetriedTransactionsCheckTheConditionAgain(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	const path = "/services/4"
 	for name, c := range map[string]struct {
 		changed bool // by the winner

@@ -375,7 +375,6 @@ func TestCustomerEmoji(t *testing.T) {
 // letters are rejected.
 func TestCustomersInLatin1(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET latin1", "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET latin1")
 	fresh := newServer(t, s.database)
@@ -403,7 +402,6 @@ func TestCustomersHaveNoTags(t *testing.T) {
 // could not be read back.
 func TestCustomFieldsWithoutTable(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "DROP TABLE wp_bookside_customer_fields")
 	before := s.database.Snapshot(t)

@@ -38,7 +38,6 @@ type everyOperation struct {
 
 func newEveryOperation(t *testing.T) *everyOperation {
 	t.Helper()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithProFeatures().WithFewBookings())
 	p := &everyOperation{t: t, server: newServer(t, database), created: new(int)}
 	arrangeCustomers(t, database)

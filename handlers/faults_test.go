@@ -159,7 +159,6 @@ func outdatesSchema(err error) bool {
 func TestFailedWritesReportTheirOutcome(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	fixtures.RequireServer(t)
 	bulk := "[" + friday() + "," + friday("start_time", `"14:00"`) + "]"
 	for name, c := range map[string]struct{ method, path, body string }{
 		"create":  {http.MethodPost, "/bookings", friday()},
@@ -240,7 +239,6 @@ func (s *server) waitForCommits() {
 // can be sent again.
 func TestBulkReportsTheOutcomeOfEachBooking(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	body := "[" + friday() + "," + friday("start_time", `"14:00"`) + "]"
 	inserts := 0
 	s := tappedServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), func(shown statement) error {
@@ -279,7 +277,6 @@ func TestCancelledWritesAreCompleteOrAbsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fixtures.RequireServer(t)
 			left := -1 // statements until the client disconnects
 			goes := func() {}
 			s := tappedServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), func(statement) error {

@@ -41,7 +41,6 @@ type historyClients struct {
 // table.
 func newHistoryClients(t *testing.T) *historyClients {
 	t.Helper()
-	fixtures.RequireServer(t)
 	c := &historyClients{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings()), history: history.New(len(historySlots))}
 	seed := rand.Uint64()
 	if text := os.Getenv("BOOKSIDE_TEST_HISTORY"); text != "" {
@@ -310,7 +309,6 @@ var stormWrites = map[string]func(i int, created func(kind string) string) (path
 // and no transaction is retried.
 func TestWritesNeverDeadlock(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithAssets())
 	database.InsertAsset(t, 3, []int{4, 6}) // taken by more agents than it has units
 	database.InsertAsset(t, 1, []int{4, 1, 2}, 5)

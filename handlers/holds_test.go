@@ -313,7 +313,6 @@ func (s *server) fillHolds(t testing.TB, id string) {
 // and expire by themselves.
 func TestConcurrentHolds(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	servers := []*server{newServer(t, database), newServer(t, database)}
 	servers[1].key = servers[0].key // a hold belongs to its key

@@ -175,7 +175,6 @@ func TestIdempotencyInProgress(t *testing.T) {
 // response as one without a key: nothing was written, try again.
 func TestLockWaitOfAClaim(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	s := tappedServer(t, database, func(shown statement) error {
 		if strings.HasPrefix(shown.text, "INSERT INTO `wp_bookside_idempotency`") {
@@ -260,7 +259,6 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 // faultyServer is a writer over a connection that can be cut.
 func faultyServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	t.Helper()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	direct := *database
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
@@ -422,7 +420,6 @@ func TestBulkWithoutIdempotencyKeyReportsFailures(t *testing.T) {
 // and if a request created nothing, its claim is free at once.
 func TestFailureOfOneBulkBooking(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	fails := func(start int) {
 		s.database.Execute(t, "DROP TRIGGER IF EXISTS fails", fmt.Sprintf("CREATE TRIGGER fails BEFORE INSERT ON wp_bookside_change_inbox FOR EACH ROW "+

@@ -95,19 +95,18 @@ var allowedImports = map[string][]string{
 	"wpdb/wpconfig": {"wpdb"},
 
 	// Test databases and browsers, and tools for releases and load tests.
-	"fixtures":                {"fixtures/schema"},
-	"fixtures/schema":         {},
-	"fixtures/sitefile":       {"fixtures", "fixtures/schema"},
-	"fixtures/browser":        {"fixtures"},
-	"fixtures/companiontest":  {"adapter/companion", "adapter/domain", "adapter/signed", "wpdb"},
-	"fixtures/anonymise":      {"fixtures", "fixtures/schema", "fixtures/sitefile"},
-	"fixtures/history":        {},
-	"fixtures/saved":          {"fixtures"},
-	"fixtures/wpdbtest":       {"fixtures", "wpdb"},
-	"fixtures/embedded":       {},
-	"fixtures/embedded/serve": {"fixtures/embedded"},
-	"docker":                  {},
-	"docker/bench":            {"adapter/keys", "adapter/session", "fixtures", "handlers", "wpdb"},
+	"fixtures":               {"fixtures/schema"},
+	"fixtures/schema":        {},
+	"fixtures/sitefile":      {"fixtures", "fixtures/schema"},
+	"fixtures/browser":       {"fixtures"},
+	"fixtures/companiontest": {"adapter/companion", "adapter/domain", "adapter/signed", "wpdb"},
+	"fixtures/anonymise":     {"fixtures", "fixtures/schema", "fixtures/sitefile"},
+	"fixtures/history":       {},
+	"fixtures/saved":         {"fixtures"},
+	"fixtures/wpdbtest":      {"fixtures", "wpdb"},
+	"fixtures/embedded":      {},
+	"docker":                 {},
+	"docker/bench":           {"adapter/keys", "adapter/session", "fixtures", "handlers", "wpdb"},
 }
 
 // modules are modules that only some packages may import: the listed ones and all below them.

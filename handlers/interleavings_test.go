@@ -160,7 +160,6 @@ type arena struct {
 // newArena prepares a state of contestStates.
 func newArena(t *testing.T, state string) *arena {
 	t.Helper()
-	fixtures.RequireServer(t)
 	a := &arena{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings())}
 	for i := range a.servers {
 		through := *a.database

@@ -135,7 +135,6 @@ var limitedValues = map[string][]string{
 func TestLimitedKeysSeeNothingElse(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	fixtures.RequireServer(t)
 	for name, scope := range map[string]domain.Scope{
 		"an agent":                {Agents: []int64{5}},
 		"agents and a location":   {Agents: []int64{1, 5}, Locations: []int64{1}},
@@ -207,7 +206,6 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 // are tested with finds something.
 func TestLimitedValuesMatter(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
 	for _, r := range handlers.Routes() {
 		if r.Method != http.MethodGet || strings.Contains(r.Path, ":") || r.Path == "/changes" {

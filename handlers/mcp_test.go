@@ -299,7 +299,6 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 // TestToolsRefuse: errors of the API are handed on, and nothing is written.
 func TestToolsRefuse(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
 	a := s.agent(t, s.key)
 	const slot = `'service_id':4,'start_date':'2027-02-05','start_time':'10:00'`
@@ -610,7 +609,6 @@ func TestAgentsAndRequestsRaceForASlot(t *testing.T) {
 // running.
 func TestToolsWithoutTime(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()), func(o *handlers.Options) { o.RequestTimeout = time.Nanosecond })
 	if got := s.post(servicesMessage); got.status != http.StatusServiceUnavailable {
 		t.Errorf("status %d: %s", got.status, got.body)

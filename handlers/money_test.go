@@ -638,7 +638,6 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 // TestCouponIsUsedOnce: concurrent orders count each other's use.
 func TestCouponIsUsedOnce(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
 	var all sync.WaitGroup
@@ -659,7 +658,6 @@ func TestCouponIsUsedOnce(t *testing.T) {
 // TestCouponIsUsedAgainOnce: of several orders that are reopened together, one gets the last use.
 func TestCouponIsUsedAgainOnce(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
 	var orders []string

@@ -27,7 +27,6 @@ import (
 // everything is served, one request after the other.
 func TestRequestsNeedOneConnection(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Minute)
 	for _, r := range routesOf(t) {
 		if r.Method == http.MethodGet {
@@ -114,7 +113,6 @@ func waitForLocks(t *testing.T, database *fixtures.Database, statements int) {
 // get 503 with Retry-After, on every route; running requests complete.
 func TestOverloadedServerAsksToRetry(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	for name, c := range map[string]struct {
 		connections, places int
 	}{"no connection": {1, 0}, "no place": {4, 1}} {
@@ -147,7 +145,6 @@ func TestOverloadedServerAsksToRetry(t *testing.T) {
 // runs more of them than there are connections.
 func TestClientsThatHangUp(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	const connections = 2
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServerOver(t, database, connections, time.Minute)
@@ -182,7 +179,6 @@ func TestClientsThatHangUp(t *testing.T) {
 // TestKeyHasHalfOfThePlaces: the requests of one key leave half of the places to others.
 func TestKeyHasHalfOfThePlaces(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServerOver(t, database, 8, time.Minute, func(o *handlers.Options) { o.MaxConcurrent = 4 })
 	unlock := lockAgents(t, database)
@@ -216,7 +212,6 @@ func (a callbackReader) Read(p []byte) (int, error) {
 // after its key was accepted is rejected as a whole, and counted once.
 func TestBulkWithoutConnection(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	metrics := monitor.NewMetrics(monitor.Build{})
 	database := fixtures.New(t, fixtures.SiteA())
 	s := newServerOver(t, database, 1, 10*time.Millisecond, func(o *handlers.Options) { o.Metrics = metrics })
@@ -245,7 +240,6 @@ func TestBulkWithoutConnection(t *testing.T) {
 // TestRequestTimeout: a request that exceeds the time limit gets 503, and frees its connection and slot.
 func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServerOver(t, database, 1, time.Minute, func(o *handlers.Options) { o.RequestTimeout, o.MaxConcurrent = 2*time.Second, 1 })
 	unlock := lockAgents(t, database)
@@ -324,7 +318,6 @@ func hear(t *testing.T, reader *bufio.Reader) (status int, body string) {
 // others can use the only connection and the only slot.
 func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = 1 })
 	address := s.listen()
 	head := func(request string) string {
@@ -569,7 +562,6 @@ const (
 // hangingServer serves a database through a proxy, over a few connections.
 func hangingServer(t *testing.T) (*server, *fixtures.FaultProxy) {
 	t.Helper()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	direct := *database
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
@@ -644,7 +636,6 @@ func TestExportBeginsInTime(t *testing.T) {
 // TestWaitForWhatIsThere: a request that may wait, but finds a change at once, has one time limit for
 // finding and reading it.
 func TestWaitForWhatIsThere(t *testing.T) {
-	fixtures.RequireServer(t)
 	fixtures.RequireTime(t)
 	f := newFeed(t)
 	key, _ := f.key("read_changes", "read")

@@ -27,7 +27,6 @@ var tablesWithoutIndex = []string{"wp_latepoint_processes", "wp_latepoint_proces
 // and a deletion: none scans a table that has an index.
 func TestBookingWritesUseIndexes(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has its own planner
 	var seen []statement
 	database := fixtures.New(t, fixtures.SiteA())
 	database.Execute(t, fillSmallTables...)
@@ -125,7 +124,6 @@ func TestStatementsOfANewBooking(t *testing.T) {
 // customers paid reads the transactions once and looks up their orders by key.
 func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA()) // its tables were never analyzed
 	var seen []statement
 	s := tappedServer(t, database, func(shown statement) error {

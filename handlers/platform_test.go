@@ -61,7 +61,6 @@ func TestUnavailablePlatform(t *testing.T) {
 // server runs, as an update of the plugin does.
 func TestSchemaChangesWhileServing(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has no number for an unknown column
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
 	if s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number") == "" {
@@ -182,7 +181,6 @@ var writeRequests = map[string][3]string{
 func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	database.Execute(t,
 		"INSERT INTO wp_latepoint_coupons (id, code, discount_type, discount_value, status) VALUES (900, 'OLD', 'percent', 5, 'active')",

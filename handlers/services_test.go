@@ -169,7 +169,6 @@ func TestServicesOfTheEdgeSite(t *testing.T) {
 // TestServicesWithExtras: services show the extras that can be booked with them, on a site that has any, in a fixed number of statements.
 func TestServicesWithExtras(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings().WithProFeatures()))
 	s.database.Execute(t, "INSERT INTO wp_latepoint_services_service_extras (service_id, service_extra_id) VALUES (4, 7)", // connected twice
 		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'minimum_service_extras_required', 'on'), (4, 'minimum_service_extras_value', '1'), (4, 'maximum_service_extras_required', 'off'), (4, 'maximum_service_extras_value', '2'), "+

@@ -314,7 +314,6 @@ func TestMaskedTimeOff(t *testing.T) {
 // it. Of the same time off twice, one is refused.
 func TestTimeOffAndBookingsAtOnce(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	servers := []*server{newServerOver(t, database, 10, time.Minute), newServerOver(t, database, 10, time.Minute)}
 	refused, named := 0, 0

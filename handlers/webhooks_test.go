@@ -72,7 +72,6 @@ func TestWebhooksOfAKey(t *testing.T) {
 // and the site may have; the site's administrator may add more.
 func TestWebhooksOfAKeyAreCounted(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	servers := []*server{newServer(t, database), newServer(t, database)}
 	const newWebhook = `{"url":"https://example.test/hooks","events":["booking.created"]}`

@@ -214,7 +214,6 @@ func TestNamespaceIndex(t *testing.T) {
 func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
-	fixtures.RequireServer(t)
 	for i, test := range []struct {
 		name, known, update, undo string   // known is a change of an earlier update
 		then                      []string // if one statement cannot do it on every server

@@ -13,7 +13,6 @@ import (
 // store in its character set.
 func TestCharactersOfColumns(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := wpdbtest.OpenConfig(t, configOf(fixtures.New(t, fixtures.Legacy())))
 	var all strings.Builder
 	for r := rune(1); r <= 0xffff; r++ {

@@ -49,7 +49,6 @@ const closedAddress = "127.0.0.1:1"
 // TestOpenFails: it is worth waiting for a server that cannot be reached, but not after another error.
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	good := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	for name, c := range map[string]struct {
 		config wpdb.Config

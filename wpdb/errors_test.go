@@ -127,7 +127,6 @@ func TestErrorsWithoutNumber(t *testing.T) {
 // not quoted.
 func TestErrorsOfTheServer(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	database.Execute(t,
 		"CREATE TABLE letters (old varchar(20) CHARACTER SET latin1, kind enum('a', 'b'), amount decimal(5,2), size int, CHECK (size < 5), place point, code varchar(20) UNIQUE)",
@@ -177,7 +176,6 @@ func TestErrorsOfTheServer(t *testing.T) {
 // still lead to the old server.
 func TestReadOnlyTransaction(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	config := configOf(fixtures.New(t, fixtures.Legacy()))
 	config.MaxOpen = 1
 	db := wpdbtest.OpenConfig(t, config)

@@ -14,7 +14,6 @@ import (
 // TestCreateIndex: an index is created by its statement, found by its columns, and dropped.
 func TestCreateIndex(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	index := wpdb.OwnIndex(wpdb.Transactions, "kind", "order_id")
@@ -63,7 +62,6 @@ func TestIndexServes(t *testing.T) {
 // TestReaches counts no further than it has to.
 func TestReaches(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.SiteA())))
 	for rows, want := range map[int64]bool{1: true, 2000: true, 2001: false} {
 		got, err := db.Reaches(t.Context(), wpdb.Bookings, rows)

@@ -16,7 +16,6 @@ import (
 // next, have their own results, and are as atomic as others.
 func TestLater(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	together := wpdbtest.OpenConfig(t, configOf(database))
 	for name, db := range map[string]*wpdb.DB{"together": together, "one by one": together.OneByOne()} {
@@ -110,7 +109,6 @@ func TestLaterOnACluster(t *testing.T) {
 // TestOneStatementPerText: Later alone sends several statements in one text.
 func TestOneStatementPerText(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Legacy())))
 	const several = "DO 1; DO 2"
 	if err := change(t.Context(), db, several); err == nil {
@@ -124,7 +122,6 @@ func TestOneStatementPerText(t *testing.T) {
 // TestLaterWithMuch: statements that are too large together are sent one by one.
 func TestLaterWithMuch(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	err := db.Transact(t.Context(), "write", func(tx *wpdb.DB) error {

@@ -92,7 +92,6 @@ func userOf(t testing.TB, database *fixtures.Database, privileges string, tables
 // TestOwnTablesCreatedByAnotherUser: a user without CREATE can use tables that exist.
 func TestOwnTablesCreatedByAnotherUser(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, user(t, database, "SELECT, INSERT, UPDATE, DELETE"))
 	err := db.CreateOwnTables(t.Context())
@@ -121,7 +120,6 @@ func TestOwnTablesCreatedByAnotherUser(t *testing.T) {
 // TestSelectSufficesForReads: reads need no other privilege.
 func TestSelectSufficesForReads(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, user(t, database, "SELECT"))
 	if plugins, err := db.Plugins(t.Context(), phpList(), "latepoint.php"); plugins != nil || err != nil {
@@ -143,7 +141,6 @@ func TestSelectSufficesForReads(t *testing.T) {
 // statement is run by one of them.
 func TestMigrateOwnTables(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
 		t.Fatal(err)

@@ -174,7 +174,6 @@ func TestPluginActiveOnNetwork(t *testing.T) {
 // recognises a network by the users' metadata.
 func TestHiddenNetwork(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Prefixed())
 	db := wpdbtest.OpenConfig(t, userOf(t, database, "SELECT (user_id, meta_key, meta_value)", "wpx_usermeta"))
 	if admins, err := db.SuperAdmins(t.Context()); err != nil || admins != nil {

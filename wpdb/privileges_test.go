@@ -16,7 +16,6 @@ var readAndWrite = []wpdb.Privilege{wpdb.Select, wpdb.Insert, wpdb.Update, wpdb.
 // privileges.
 func TestHasPrivilege(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Edge().WithProFeatures())
 	database.AddCalendars(t)
 	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
@@ -84,7 +83,6 @@ func wantRights(t *testing.T, db *wpdb.DB, want []wpdb.Privilege) {
 // missing.
 func TestHasPrivilegeOnMissingTable(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	_, err := wpdbtest.OpenConfig(t, user(t, database, "SELECT")).HasPrivilege(t.Context(), wpdb.Select, wpdb.Coupons)
 	wantKind(t, err, wpdb.ErrSchema)
@@ -103,7 +101,6 @@ func TestHasPrivilegeOnMissingTable(t *testing.T) {
 // of the checks creates it.
 func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	const count = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE '%bookside%'"
 	everything := wpdb.APIKeys.Privileges(wpdb.Needs{})

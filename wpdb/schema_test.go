@@ -33,7 +33,6 @@ func other(site fixtures.Site, prefix string) fixtures.Site {
 
 func TestColumn(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	database.Execute(t, `ALTER TABLE wp_latepoint_processes
 		ADD COLUMN made datetime NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -83,7 +82,6 @@ func TestColumn(t *testing.T) {
 // reads the definition only of tables with such a column to fill.
 func TestColumnOfJSON(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, userOf(t, database, "SELECT, INSERT", "wp_latepoint_bookings", "wp_latepoint_customers", "wp_latepoint_order_items", "wp_latepoint_processes"))
 	probe := func(want int64) *wpdb.Schema {
@@ -127,7 +125,6 @@ func TestColumnOfJSON(t *testing.T) {
 // TestColumnOfJSONIsUnwritable: the empty text that PHP would store is not JSON.
 func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	database.Execute(t, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL")
 	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it requires a value for fresh (json)"}}
@@ -138,7 +135,6 @@ func TestColumnOfJSONIsUnwritable(t *testing.T) {
 
 func TestEngine(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	database.Execute(t, "ALTER TABLE wp_latepoint_agents ENGINE=MyISAM",
 		"RENAME TABLE wp_latepoint_services TO elsewhere", "CREATE VIEW wp_latepoint_services AS SELECT * FROM elsewhere")
@@ -247,7 +243,6 @@ func TestMissingTables(t *testing.T) {
 // any.
 func TestMissingColumns(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	for _, site := range []fixtures.Site{fixtures.Legacy(), fixtures.Edge(), fixtures.Small(now)} {
 		db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, site)))
 		if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
@@ -289,7 +284,6 @@ func TestMissingColumns(t *testing.T) {
 // and a probe does not even read them, because networks have thousands.
 func TestSitesWithSimilarPrefixes(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Edge())
 	if err := fixtures.Load(t.Context(), database.SQL, other(fixtures.Legacy(), "old_site_")); err != nil {
 		t.Fatal(err)

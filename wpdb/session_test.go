@@ -51,7 +51,6 @@ func sessionOf(t testing.TB, tx *wpdb.DB, engine string) (id int64, s session) {
 
 func TestEverySession(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.Shared(t, fixtures.Legacy())
 	want := session{
 		Mode: "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION", Zone: "+00:00",
@@ -97,7 +96,6 @@ func TestEverySession(t *testing.T) {
 // as text.
 func TestStrictModeAllowsZeroDates(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	c := configOf(database)
 	c.DSN += contraryParameters
@@ -187,7 +185,6 @@ const slow = "SELECT option_id FROM wp_options WHERE SLEEP(20) = 0"
 
 func TestStatementLimit(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	c := configOf(fixtures.Shared(t, fixtures.Legacy()))
 	c.StatementTimeout = 50 * time.Millisecond
 	db := wpdbtest.OpenConfig(t, c)
@@ -204,7 +201,6 @@ func TestStatementLimit(t *testing.T) {
 // until the server is done, and its next one is not sent.
 func TestEndOfContexts(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.Shared(t, fixtures.Legacy())
 	c := configOf(database)
 	c.StatementTimeout = 2 * time.Second // for the server, which does not notice that the client has left

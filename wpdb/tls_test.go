@@ -124,7 +124,6 @@ func TestAccountThatDemandsTLS(t *testing.T) {
 // TestServerWithoutTLS: nothing is sent in plain text where TLS is required, even by default.
 func TestServerWithoutTLS(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.Shared(t, fixtures.Small(now))
 	fixtures.RequirePlainText(t, database)
 	for name, test := range map[string]struct {

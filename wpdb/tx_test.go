@@ -37,7 +37,6 @@ func markOf(t testing.TB, database *fixtures.Database) string {
 
 func TestTransactCommitsOrRollsBack(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	for _, c := range []struct {
@@ -78,7 +77,6 @@ func TestTransactCommitsOrRollsBack(t *testing.T) {
 
 func TestTransactPanics(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	func() {
@@ -107,7 +105,6 @@ func TestTransactPanics(t *testing.T) {
 // them back, and Transact runs it again.
 func TestTransactAfterDeadlock(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	var running, bothLocked sync.WaitGroup
@@ -146,7 +143,6 @@ func TestTransactAfterDeadlock(t *testing.T) {
 // roll back the transaction before it runs again.
 func TestTransactAfterLockWait(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	other, err := database.SQL.BeginTx(t.Context(), nil)
@@ -324,7 +320,6 @@ func TestTransactStopsWaiting(t *testing.T) {
 // back, and the error says why.
 func TestTransactEndsAtDeadline(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -350,7 +345,6 @@ func TestTransactEndsAtDeadline(t *testing.T) {
 // byte before COMMIT is the command byte of a statement.
 func TestLostTransaction(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	for name, c := range map[string]struct {
 		fault fixtures.Fault
 		want  string

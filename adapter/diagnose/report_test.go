@@ -121,7 +121,6 @@ func moments(t *testing.T, text string) string {
 // TestReport: a report says of each trouble what it is, how bad, since when, and what to do about it.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	db := wpdbtest.OpenOwn(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
 	for _, trouble := range troubled {

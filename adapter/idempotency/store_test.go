@@ -32,7 +32,6 @@ func openStore(t *testing.T, database *fixtures.Database, connections int) Store
 
 func newStore(t *testing.T) Store {
 	t.Helper()
-	fixtures.RequireServer(t)
 	return openStore(t, fixtures.New(t, fixtures.Legacy()), 2)
 }
 
@@ -166,7 +165,6 @@ func TestClaimExpires(t *testing.T) {
 // refused at once.
 func TestRivalClaims(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Legacy())
 	stores := []Store{openStore(t, database, 4), openStore(t, database, 4)}
 	const attempts = 40

@@ -479,7 +479,6 @@ func TestReadSomeResources(t *testing.T) {
 // and no change that was rolled back.
 func TestNothingIsMissed(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

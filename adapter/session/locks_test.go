@@ -65,7 +65,6 @@ func TestLocksChangeTheirRows(t *testing.T) {
 // other can take the rows already created.
 func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	site, err := NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
 	if err != nil {

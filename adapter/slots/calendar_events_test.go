@@ -50,7 +50,6 @@ WHERE e.start_date <= d.day AND (r.until IS NULL OR r.until > d.day) AND e.agent
 // condition finds on each day.
 func TestEventsAsTheAddOnsAsk(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // for recursive statements
 	for name, c := range map[string]struct {
 		calendar          string
 		of                eventCalendar

@@ -503,7 +503,6 @@ func TestStoppingServerCancelsTries(t *testing.T) {
 // TestServersShareTheWork: several servers send each delivery once, in order for each record.
 func TestServersShareTheWork(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine's transactions do not wait for each other
 	x, r := newExchange(t), newReceiver(t)
 	_, hook := x.add(r, "*")
 	for n := range int64(300) {
@@ -547,7 +546,6 @@ func wantOrdered(t *testing.T, events []event) {
 // order for each record.
 func TestNothingIsLostWhereverAServerDies(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine loses rows of a transaction whose connection breaks
 	for name, lost := range map[string]bool{"before the database has it": true, "before the answer": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

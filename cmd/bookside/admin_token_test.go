@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
-	"github.com/bookside/bookside/fixtures"
 )
 
 // logIn sends a token to the console and returns the status.
@@ -87,7 +86,6 @@ func TestAdminTokenWithoutConsole(t *testing.T) {
 // TestAdminTokenWithoutCreatePrivilege: like keys create, the command needs its table.
 func TestAdminTokenWithoutCreatePrivilege(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	env := account(t, db, "SELECT, INSERT, UPDATE, DELETE ON *")
 	run(t, env, "", "admin-token").want(t, exit.Refused, "may not create the table wp_bookside_admin_tokens; run this command as one that may")

@@ -425,7 +425,6 @@ func (u *underWay) heard() int {
 // twice or in part, everything is served again soon after, and the program ends when told to.
 func TestAnswersInTime(t *testing.T) {
 	fixtures.RequireTime(t)
-	fixtures.RequireServer(t)
 	w := fixtures.NewWordPress(t, small(t))
 	installCompanion(t, w)
 	// WordPress forwards to the program that a request names.
@@ -604,7 +603,6 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 // and says what is wrong, whether the database hung before or starts to.
 func TestCommandsEndInTime(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	const statementTimeout = time.Second
 	db := small(t)
 	run(t, settingsFor(db), "", "migrate").want(t, exit.OK)

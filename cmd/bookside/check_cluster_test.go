@@ -37,7 +37,6 @@ func TestCheckTriesTheLoopback(t *testing.T) {
 // TestSilentCompanionIsAsked: the server asks WordPress something if it has not loaded the companion for a day.
 func TestSilentCompanionIsAsked(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	for name, c := range map[string]struct {
 		ago  time.Duration
 		want bool

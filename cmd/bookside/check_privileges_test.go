@@ -42,7 +42,6 @@ func grantsExcept(t *testing.T, db *fixtures.Database, hidden ...string) []strin
 
 func TestCheckPrivileges(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	const lacks = "writes refused the database user lacks "
 	for _, test := range []struct {
 		name       string
@@ -101,7 +100,6 @@ func TestCheckPrivileges(t *testing.T) {
 // account, check prints the rest.
 func TestCheckGrants(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	newKey(t, settingsFor(db))
 	env := account(t, db, "SELECT ON *")
@@ -129,7 +127,6 @@ func TestCheckGrants(t *testing.T) {
 // ones that the tests use for their accounts.
 func TestCheckGrantsWithoutAccess(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	db.AddCalendars(t)
 	env := account(t, db)
@@ -176,7 +173,6 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 // users. An account with broader grants is reported.
 func TestCheckGrantsOfUsers(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	newKey(t, settingsFor(db))
 	env := account(t, db)
@@ -238,7 +234,6 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 // for an account that sees some of the plugin's tables, they include the others.
 func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	parts, _ := settings.ParseDSN(db.DSN)
 	nobody := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withUser(db.DSN, "no'body")))
@@ -258,7 +253,6 @@ func TestCheckGrantsOfHiddenSites(t *testing.T) {
 // level they were granted.
 func TestCheckPrivilegesBeforeOwnTables(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	create := []string{"SELECT, INSERT, UPDATE, DELETE, ALTER ON *"}
 	for _, table := range wpdb.OwnTables() {
 		create = append(create, "CREATE ON wp_"+string(table))

@@ -113,7 +113,6 @@ func TestCheckLostTables(t *testing.T) {
 // list, which the user may not be able to read.
 func TestCheckHiddenNetwork(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Prefixed())
 	newKey(t, settingsFor(db))
 	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
@@ -124,7 +123,6 @@ func TestCheckHiddenNetwork(t *testing.T) {
 // TestCheckCalendars: if a calendar add-on is active, its events must be readable.
 func TestCheckCalendars(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(now))
 	db.AddCalendars(t)
 	newKey(t, settingsFor(db))
@@ -170,7 +168,6 @@ func TestCheckConflicts(t *testing.T) {
 // TestCheckConflictsOfAssets: bookings of different agents conflict if together they take more units of an asset than there are.
 func TestCheckConflictsOfAssets(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(now).WithAssets())
 	env := settingsFor(db)
 	room := db.InsertAsset(t, 1, []int{1})

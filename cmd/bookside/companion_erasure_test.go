@@ -119,7 +119,6 @@ func (e *erasureSite) history(text string) string {
 // who had another address, is found through the address in it and through the ids that this leads to.
 func TestCompanionErasesWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	w := newCompanionSite(t, db)
 	w.Run(t, `update_option('bookside_companion', ['jobs' => true]);`)

@@ -26,7 +26,6 @@ import (
 // answers.
 func TestCompanionForwards(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)
 	installCompanion(t, w)
@@ -220,7 +219,6 @@ var durations = regexp.MustCompile(`dur=[\d.]+`)
 // which is not asked. All others reach the server.
 func TestCompanionAnswersWithoutAKey(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)
 	installCompanion(t, w)
@@ -409,7 +407,6 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the API get an error.
 func TestCompanionOutlivesTheServer(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	const workers, patience = 6, time.Minute
 	db := fixtures.New(t, fixtures.Small(now))
 	w := fixtures.NewWordPress(t, db)

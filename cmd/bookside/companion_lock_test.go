@@ -34,7 +34,6 @@ type bookingSite struct {
 // named by BOOKSIDE_TEST_WORDPRESS.
 func eachBookingSite(t *testing.T, test func(*testing.T, *bookingSite)) {
 	t.Helper()
-	fixtures.RequireServer(t)
 	for name, install := range map[string]func(*testing.T, *fixtures.Database) *fixtures.WordPress{
 		"stand-in": func(t *testing.T, db *fixtures.Database) *fixtures.WordPress {
 			t.Helper()

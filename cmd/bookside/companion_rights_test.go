@@ -316,7 +316,6 @@ function wp_cache_switch_to_blog($blog) { $GLOBALS['wp_object_cache']->switch_to
 // the old one.
 func TestCompanionDropsUsersFromTheCache(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(now))
 	w := newCompanionSite(t, db)
 	environment := adminSettings(db) // an account that may write users

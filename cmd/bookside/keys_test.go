@@ -322,7 +322,6 @@ func TestKeysRequireSite(t *testing.T) {
 // after that.
 func TestCommandsNameWhatTheyLack(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has no accounts
 	db := small(t)
 	newKey(t, settingsFor(db))
 	env := account(t, db, grantsExcept(t, db, db.Prefix+"bookside_api_keys")...)

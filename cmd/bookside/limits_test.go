@@ -20,7 +20,6 @@ import (
 // connections than configured, uses all of them, and rejects no request for lack of one.
 func TestConnectionBudget(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	const budget = 3
 	key := newKey(t, settingsFor(db), "--permissions", "read,write")

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
-	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
@@ -39,7 +38,6 @@ func TestServeMigrates(t *testing.T) {
 // silence, and once somebody else has run migrate, they are served.
 func TestServeWaitsForMigration(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the embedded engine has no accounts
 	db := small(t)
 	owner := settingsFor(db)
 	secret := newKey(t, owner)
@@ -72,7 +70,6 @@ func TestServeWaitsForMigration(t *testing.T) {
 // may; otherwise the server reports it until somebody else has done it.
 func TestLostColumns(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	for _, may := range []bool{true, false} {
 		db := small(t)
 		owner := settingsFor(db)

@@ -94,7 +94,6 @@ func (s *supervisor) hear(want string) {
 // The proxy may send a request over an idle connection that is being closed, which no server can prevent,
 // and then answers 502. Clients repeat such a request; it must not be needed often.
 func TestRestartBehindProxy(t *testing.T) {
-	fixtures.RequireServer(t)
 	db := fixtures.New(t, fixtures.Small(time.Now())) // the program uses the real clock
 	env := lastWins(append(settingsFor(db, "LIMIT_DrainDelay=200ms"), unlimited...))
 	before := countBookings(t, db)

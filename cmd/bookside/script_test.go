@@ -29,7 +29,6 @@ import (
 //	blocks FILE TEXT…    run the blocks of a document that contain the texts, in one shell
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t) // the program is a separate process
 	for _, tool := range []string{"curl", "jq", "mariadb"} {
 		fixtures.RequireTool(t, tool)
 	}

@@ -260,7 +260,6 @@ func withUser(dsn, user string) string {
 
 func TestDatabaseRejectsAccess(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := fixtures.Shared(t, fixtures.Small(now))
 	parts, ok := settings.ParseDSN(db.DSN)
 	if !ok {
@@ -311,7 +310,6 @@ func account(t *testing.T, db *fixtures.Database, grants ...string) (env []strin
 
 func TestReadOnlyUser(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	env := reader(t, db)
 	s := serve(t, env)
@@ -356,7 +354,6 @@ func TestServeBeforePlugin(t *testing.T) {
 // TestDrain: a request in progress when the program is stopped gets its response.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	env := settingsFor(db)
 	key := newKey(t, env)

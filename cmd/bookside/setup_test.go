@@ -296,7 +296,6 @@ var ready = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 // included, and everything can be undone.
 func TestSetup(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	got := m.setup("", "--yes", "--no-wait").want(t, exit.OK)
 	wantTexts(t, got.stdout, "WordPress: /var/www/html\n", "The site can be served", "The address of the site: http://site.test\n",
@@ -377,7 +376,6 @@ func (a *afterText) Read(p []byte) (int, error) {
 // TestSetupWaits: setup waits until the printed line works, or the user enters a line.
 func TestSetupWaits(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	for _, test := range []struct {
@@ -410,7 +408,6 @@ func TestSetupWaits(t *testing.T) {
 // before it does.
 func TestSetupChecksFromOutside(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	const unreachable = "From here https://site.test cannot be reached ("
 	for _, test := range []struct {
 		name, address string
@@ -465,7 +462,6 @@ func TestSetupChecksFromOutside(t *testing.T) {
 // TestSetupWithOtherWebServers: for each web server there is a line, or what to forward.
 func TestSetupWithOtherWebServers(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	for _, test := range []struct {
 		server, option string
@@ -495,7 +491,6 @@ func TestSetupWithOtherWebServers(t *testing.T) {
 // TestSetupTakesEverythingBack: whatever fails, the machine is as it was.
 func TestSetupTakesEverythingBack(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	for _, command := range []string{"useradd", "chgrp", "systemctl daemon-reload", "systemctl enable"} {
@@ -521,7 +516,6 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 // TestSetupAfterACrash: --undo or the next run undoes what an interrupted run did.
 func TestSetupAfterACrash(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	crash := func() {
@@ -553,7 +547,6 @@ func TestSetupAfterACrash(t *testing.T) {
 // TestSetupAsks: nothing is done without an answer.
 func TestSetupAsks(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	for _, answers := range []string{"", "perhaps\nn\n", "no\n"} {
@@ -572,7 +565,6 @@ func TestSetupAsks(t *testing.T) {
 // TestSetupIsInterrupted: a signal undoes everything.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	ctx, cancel := context.WithCancel(t.Context())
@@ -602,7 +594,6 @@ func TestSetupIsInterrupted(t *testing.T) {
 // TestSetupWithoutSystemd: setup says how to start the service, and continues once it runs.
 func TestSetupWithoutSystemd(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t))
 	m.systemd = false
 	wantTexts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "let whatever starts services here, because systemd does not, run as the user bookside: ", " serve\n", "Bookside is not ready: ")
@@ -626,7 +617,6 @@ func TestSetupWithoutSystemd(t *testing.T) {
 // and other ports.
 func TestSetupOfNetworkSite(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, fixtures.New(t, fixtures.Prefixed())).boot()
 	m.stub = ready
 	m.setup("", "--yes", "--no-wait", "--site-id", "7", "--url", "http://site.test/blog/", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exit.OK)
@@ -643,7 +633,6 @@ func TestSetupOfNetworkSite(t *testing.T) {
 // TestSetupKeepsChangesOfOthers: later changes by hand stay, and so do settings that were there.
 func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	const name, mine = "etc/bookside/config.yaml", "server:\n  max_concurrent: 7 # mine\n"
@@ -669,7 +658,6 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 // TestSetupAlone: a concurrent run, or an undo, ends with an error and changes nothing.
 func TestSetupAlone(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	work, tried := m.host.Run, 0
@@ -696,7 +684,6 @@ func TestSetupAlone(t *testing.T) {
 // TestSetupWithSELinux: where SELinux keeps the web server from connecting, setup says what allows it.
 func TestSetupWithSELinux(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	for _, test := range []struct {
 		enforced, boolean string
@@ -714,7 +701,6 @@ func TestSetupWithSELinux(t *testing.T) {
 // overrides it.
 func TestSetupOfConstantAddress(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	const noHome = "UPDATE wp_options SET option_value = '' WHERE option_name = 'home'"
 	for _, test := range []struct {
 		name, constant, options string
@@ -749,7 +735,6 @@ func TestSetupOfConstantAddress(t *testing.T) {
 // the configuration.
 func TestSetupKeepsConstantAddresses(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	err := m.edit("var/www/html/wp-config.php", func(text string) string {
@@ -769,7 +754,6 @@ func TestSetupKeepsConstantAddresses(t *testing.T) {
 // the next --undo.
 func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	m := newMachine(t, small(t)).boot()
 	m.stub = ready
 	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
@@ -805,7 +789,6 @@ func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 // TestSetupIsRefused: obstacles are reported before anything is done.
 func TestSetupIsRefused(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	for _, test := range []struct {
 		name    string
@@ -887,7 +870,6 @@ func TestSetupIsRefused(t *testing.T) {
 // configuration stays valid after an undo.
 func TestPrintedLineWorks(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	printed := regexp.MustCompile(`(?m)^  ((?:include|IncludeOptional|import) )(/etc/bookside/.*)$`)
 	for name, start := range proxies {
 		t.Run(name, func(t *testing.T) {

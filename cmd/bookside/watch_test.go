@@ -9,7 +9,6 @@ import (
 	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
-	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -45,7 +44,6 @@ func (s *testServer) reported(code diagnose.Code) string {
 // reports it and names the table, until it is back.
 func TestRevokedUnderTheServer(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	owner := settingsFor(db)
 	run(t, owner, "", "migrate").want(t, exit.OK)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
-	"github.com/bookside/bookside/fixtures"
 )
 
 // newWebhook creates a webhook by the API of a server.
@@ -32,7 +31,6 @@ func newWebhook(t *testing.T, url, key, body string) {
 // SQL both arrive at a receiver, although the server is killed while sending.
 func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	db := small(t)
 	env := settingsFor(db, "LIMIT_ChangesInterval=1s", "BOOKSIDE_WEBHOOKS__ALLOW_PRIVATE=true")
 	key := newKey(t, env, "--permissions", "read,write,read_changes,write_webhooks")

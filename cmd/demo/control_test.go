@@ -35,7 +35,6 @@ func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { test(t, embeddedDatabase) })
 	t.Run("server", func(t *testing.T) {
-		fixtures.RequireServer(t)
 		test(t, fixtures.New(t, fixtures.Legacy()).AdminDSN)
 	})
 }

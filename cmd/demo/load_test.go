@@ -23,7 +23,6 @@ func TestMain(m *testing.M) { os.Exit(fixtures.Run(m)) }
 func TestFixturesAreServed(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { wantServed(t, embeddedDatabase) })
 	t.Run("server", func(t *testing.T) {
-		fixtures.RequireServer(t)
 		wantServed(t, fixtures.New(t, fixtures.Legacy()).AdminDSN)
 	})
 }
@@ -60,7 +59,6 @@ func wantServed(t *testing.T, database string) {
 // TestLoad: load creates a database or replaces the site in it, but never the database of something else.
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(clock()))
 	text := fixtures.WriteFile(t, "site.yaml", "now: today 08:00\nagents: [Anna]\nkeys: [{name: a, key: lp_test_a}]\n")
 	agents := func() []string {
@@ -143,7 +141,6 @@ func TestFixtureFiles(t *testing.T) {
 // TestAnonymisedIsServed: a site that is dumped without its names is served from the dump, with the same free times and
 // as many records.
 func TestAnonymisedIsServed(t *testing.T) {
-	fixtures.RequireServer(t)
 	real := fixtures.New(t, fixtures.Small(clock()))
 	dumped, err := output(t, "dump", "--anonymise", real.AdminDSN)
 	if err != nil {

@@ -299,7 +299,6 @@ func TestWordPressWithoutTables(t *testing.T) {
 	if closed.ServeHTTP(recorder, request); recorder.Code != http.StatusServiceUnavailable || !strings.Contains(recorder.Body.String(), "not connected") {
 		t.Errorf("starting: %d %s", recorder.Code, recorder.Body)
 	}
-	fixtures.RequireServer(t)
 	database := fixtures.New(t, fixtures.Small(now))
 	k := serve(t, database)
 	c := k.fromWordPress(database)
