@@ -87,11 +87,11 @@ func TestPrintConfigPrefix(t *testing.T) {
 // setting for another one, and connects to nothing else.
 func TestLocalhostWithoutASocket(t *testing.T) {
 	t.Parallel()
+	path := fixtures.WriteFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'localhost');\n")
 	var none *wpconfig.NoSocketError
-	if _, _, err := wpconfig.ParseDBHost("localhost"); !errors.As(err, &none) {
+	if _, err := wpconfig.Read(path); !errors.As(err, &none) {
 		fixtures.LacksServer(t, "a database listens on a usual socket of this machine, and this test needs one without")
 	}
-	path := fixtures.WriteFile(t, "wp-config.php", "<?php\ndefine('DB_NAME', 'site');\ndefine('DB_USER', 'wp');\ndefine('DB_PASSWORD', 's3cret');\ndefine('DB_HOST', 'localhost');\n")
 	for _, command := range [][]string{{"check"}, {"serve"}, {"migrate"}, {"keys", "list"}, {"indexes"}} {
 		result := run(t, nil, "", append(command, "--wp-config", path)...)
 		result.want(t, exit.Unreachable, "wordpress.config: ", "line 5: DB_HOST is localhost", "/run/mysqld/mysqld.sock, ", "/tmp/mysql.sock", "set db.dsn (BOOKSIDE_DB__DSN)")

@@ -16,16 +16,6 @@ import (
 	"strings"
 )
 
-// ParseDBHost parses a DB_HOST as WordPress and mysqli do: host, host:port, an IPv6 address with or without
-// brackets, host:/socket or :/socket, each optionally with mysqli's prefix p:. It returns network and
-// address in the driver's form. As in PHP, localhost (which an empty host means too) is always a socket,
-// with or without a port: the one given, otherwise the first of the usual ones that belongs to the
-// database. If there is none, the error is a *NoSocketError. It never falls back to TCP, where any user of
-// the machine may listen for the password. Other errors do not contain s.
-func ParseDBHost(s string) (network, address string, err error) {
-	return parseDBHost(s, trustedOwners().haveSocket)
-}
-
 // usualSockets are the paths at which packages of MySQL and MariaDB create the socket that PHP uses for
 // localhost.
 var usualSockets = []string{
@@ -84,22 +74,22 @@ func (o owners) haveSocket(path string) bool {
 // have reports whether these owners have a file and its directory, and others cannot replace it.
 func (o owners) have(path string) bool {
 	file, err := os.Lstat(path)
-	if err != nil {
+	directory, missing := os.Stat(filepath.Dir(path))
+	if err != nil || missing != nil {
 		return false
 	}
-	directory, err := os.Stat(filepath.Dir(path))
-	if err != nil {
-		return false
-	}
+	user, _ := ownersOf(file)
+	keeper, _ := ownersOf(directory)
 	replaceable := directory.Mode().Perm()&0o002 != 0 && directory.Mode()&fs.ModeSticky == 0
-	return o.own(file) && o.own(directory) && !replaceable
+	return o[user] && o[keeper] && !replaceable
 }
 
-func (o owners) own(file fs.FileInfo) bool {
-	id, known := ownerOf(file)
-	return known && o[id]
-}
-
+// parseDBHost parses a DB_HOST as WordPress and mysqli do: host, host:port, an IPv6 address with or without
+// brackets, host:/socket or :/socket, each optionally with mysqli's prefix p:. It returns network and
+// address in the driver's form. As in PHP, localhost (which an empty host means too) is always a socket,
+// with or without a port: the one given, otherwise the first of the usual ones that belongs to the
+// database. If there is none, the error is a *NoSocketError. It never falls back to TCP, where any user of
+// the machine may listen for the password. Other errors do not contain s.
 func parseDBHost(s string, isSocket func(path string) bool) (network, address string, err error) {
 	host, socket := s, ""
 	if before, after, ok := strings.Cut(s, ":/"); ok {
@@ -125,10 +115,8 @@ func parseDBHost(s string, isSocket func(path string) bool) (network, address st
 	return "tcp", net.JoinHostPort(host, cmp.Or(port, "3306")), nil
 }
 
-const dbHostForms = "is not of the form host, host:port, [address]:port or host:/socket"
-
 var (
-	errDBHost     = errors.New("the database host " + dbHostForms)
+	errDBHost     = errors.New("is not of the form host, host:port, [address]:port or host:/socket")
 	dbHostPattern = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
 	dbPortPattern = regexp.MustCompile(`^[0-9]+$`)
 )

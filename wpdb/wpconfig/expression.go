@@ -6,267 +6,181 @@ import (
 	"strings"
 )
 
-// levels are PHP's operators, the weakest first. Of prefixes only ! is read.
-var levels = [][]string{
-	{"or"}, {"xor"}, {"and"},
-	{"=", ".=", "??=", "+=", "-=", "*=", "/=", "%=", "**=", "&=", "|=", "^=", "<<=", ">>="},
-	{"?"}, {"??"}, {"||"}, {"&&"}, {"|"}, {"^"}, {"&"},
-	{"==", "!=", "<>", "===", "!=="}, {"<", "<=", ">", ">=", "<=>"},
-	{"."}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"},
-}
+// levels are the operators that are read, the weakest first. Of prefixes only ! is.
+var levels = [][]string{{"=>"}, {"or"}, {"and"}, {"="}, {"||"}, {"&&"}, {"==", "!=", "===", "!=="}, {"."}}
 
-// fromTheLeft are operators of which the first one is the outermost.
-var fromTheLeft = slices.Concat(levels[3], levels[4], levels[5])
+// Levels; foreign is that of an expression with other operators.
+const (
+	assigning = 3
+	foreign   = -1
+)
 
 var includes = []string{"include", "include_once", "require", "require_once"}
 
 // greedy are words whose operand is all that follows.
 var greedy = append([]string{"print", "throw", "yield", "fn", "new", "clone", "static", "function"}, includes...)
 
-// split returns the outermost operator between lo and hi.
-func (f *script) split(lo, hi int) (at int, ok bool) {
-	level := len(levels)
-	for i := lo; i < hi; i++ {
+// split returns the outermost operator between lo and hi, and its level; lo if there is none.
+func (f *script) split(lo, hi int) (at, level int) {
+	at, level = lo, len(levels)
+	for i := lo; i < hi; i = f.behind(i, hi) {
 		t := f.code[i]
-		if t.isWord(greedy...) {
-			break
-		}
-		if i > lo && f.code[i-1].endsOperand() {
-			for n, operators := range levels[:min(level+1, len(levels))] {
-				if (t.isOp(operators...) || n < 3 && t.isWord(operators...)) && (n < level || !t.isOp(fromTheLeft...)) {
-					at, level = i, n
-					break
-				}
+		switch found := slices.IndexFunc(levels, func(texts []string) bool { return t.isOp(texts...) || t.isWord(texts...) }); {
+		case t.isWord(greedy...):
+			return lo, foreign
+		case i == lo || !f.code[i-1].endsOperand(): // an operand
+			if t.kind == operator && !t.isOp("!", "(", "[") {
+				return lo, foreign
 			}
+		case t.isOp("(", "[", "{"):
+		case found < 0:
+			return lo, foreign
+		case found < level, found == level && level != assigning: // the first assignment is the outermost
+			at, level = i, found
 		}
-		i = max(i, f.closing[i])
 	}
-	return at, at > 0
+	return at, level
 }
 
 // eval returns the value of the expression between lo and hi, and does what it does.
 func (f *script) eval(lo, hi int) value {
 	f.spend(hi - lo)
-	if f.state == nil || lo >= hi {
-		return value{}
+	if f.over() || lo >= hi {
+		return nil
 	}
-	first := f.code[lo]
-	if first.isWord(includes...) {
-		return f.include(lo, hi)
-	}
-	if at, ok := f.split(lo, hi); ok {
-		return f.operate(lo, at, hi)
-	}
-	wrapped := f.closing[lo] == hi-1
+	at, level := f.split(lo, hi)
+	first, call := f.code[lo], f.code[lo].kind == word && f.at(lo+1).isOp("(") && f.behind(lo+1, hi) == hi
 	switch {
+	case level == foreign, level == assigning:
+	case at > lo:
+		return f.operate(lo, at, hi)
 	case first.isOp("!"):
-		if v := f.eval(lo+1, hi); v.kind != unknown {
-			return truth(!v.truthy())
+		if v := f.eval(lo+1, hi); v != nil {
+			return !truthy(v)
 		}
-		return value{}
-	case first.isWord("print"):
-		f.eval(lo+1, hi)
-		return value{number, "1"}
-	case first.isWord("exit", "die", "throw"):
-		f.eval(lo+1, hi)
-		f.stop(lo, "ends PHP")
-		return value{}
-	case first.isOp("(") && wrapped:
+		return nil
+	case first.isWord("exit", "die") && (call || hi == lo+1):
+		f.fail(f.place(lo), "ends PHP")
+		return nil
+	case first.isOp("(") && f.behind(lo, hi) == hi:
 		return f.eval(lo+1, hi-1)
-	case first.isOp("[") && wrapped, first.isWord("array") && f.code.at(lo+1).isOp("(") && f.closing[lo+1] == hi-1:
-		if first.isWord("array") {
-			lo++
-		}
+	case first.isOp("[") && f.behind(lo, hi) == hi:
 		f.list(lo+1, hi-1)
-		return value{}
-	case first.kind == phpWord && f.code.at(lo+1).isOp("(") && f.closing[lo+1] == hi-1:
+		return nil
+	case call:
 		return f.call(lo, hi)
-	case f.variableAt(lo, hi) != "":
-		return f.state.variable(f.variableAt(lo, hi)).value
-	case hi == lo+1 && first.kind == phpString:
-		return textOf(first.text)
-	case hi == lo+1 && first.kind == phpWord:
+	case hi == lo+1 && first.kind == variable && first.text != "$GLOBALS":
+		return f.variables[first.text].value
+	case hi == lo+1 && first.kind == literal:
+		return first.text
+	case hi == lo+1 && first.kind == word:
 		return f.word(first)
 	}
-	f.havoc(lo, hi)
-	return value{}
+	f.scan(lo, hi)
+	return nil
 }
 
-// list evaluates the parts of an array.
-func (f *script) list(lo, hi int) {
-	for _, part := range f.parts(lo, hi, ",") {
-		for _, side := range f.parts(part[0], part[1], "=>") {
-			f.eval(side[0], side[1])
-		}
+// list evaluates the parts of a list.
+func (f *script) list(lo, hi int) (values []value) {
+	for _, part := range f.parts(lo, hi) {
+		values = append(values, f.eval(part[0], part[1]))
 	}
-}
-
-// variableAt returns the name of the variable that an expression consists of; empty for none.
-func (f *script) variableAt(lo, hi int) string {
-	t := f.code[lo]
-	switch {
-	case t.kind != phpVariable:
-	case hi == lo+1:
-		return t.text
-	case t.text == "$GLOBALS" && hi == lo+4 && f.code.at(lo+1).isOp("[") && f.closing[lo+1] == lo+3 && f.code[lo+2].kind == phpString:
-		return "$" + f.code[lo+2].text
-	}
-	return ""
+	return values
 }
 
 // word returns the value of a number or a constant.
-func (f *script) word(t phpToken) value {
+func (f *script) word(t token) value {
 	name := strings.TrimPrefix(t.text, `\`)
 	switch strings.ToLower(name) {
 	case "null":
-		return value{kind: null}
+		return null{}
 	case "true":
-		return truth(true)
+		return true
 	case "false":
-		return truth(false)
-	case "__line__":
-		return value{number, strconv.Itoa(t.line)}
-	case "__file__":
-		return f.beside(f.path)
-	case "__dir__":
-		return f.beside(directory(f.path))
-	}
-	if strings.IndexAny(name, "0123456789.") == 0 {
-		n, err := strconv.ParseInt(name, 0, 64)
-		if err != nil {
-			return value{} // a fraction, or too large
+		return false
+	case "__file__", "__dir__":
+		switch {
+		case !f.here: // if the wp-config.php is a copy, only PHP knows where it is
+			return nil
+		case strings.EqualFold(name, "__dir__"):
+			return directory(f.path)
 		}
-		return value{number, strconv.FormatInt(n, 10)}
+		return f.path
 	}
-	f.flags |= clientFlags[name]
-	return f.state.constant(name).value
+	if n, err := strconv.ParseInt(name, 0, 64); err == nil {
+		return n
+	}
+	return f.constant(name).value // a fraction is none
 }
 
 // operate evaluates an operator and its operands, as far as it does so.
 func (f *script) operate(lo, at, hi int) value {
-	operator := f.code[at]
-	switch {
-	case operator.isOp(levels[3]...):
-		return f.assign(lo, at, hi)
-	case operator.isOp("?"):
-		return f.ternary(lo, at, hi)
-	}
-	left := f.eval(lo, at)
-	if f.state == nil {
-		return value{}
-	}
-	switch {
-	case operator.isOp("||"), operator.isWord("or"):
-		return f.logical(left, true, at+1, hi)
-	case operator.isOp("&&"), operator.isWord("and"):
-		return f.logical(left, false, at+1, hi)
-	case operator.isOp("??") && left.kind == null:
-		return f.eval(at+1, hi)
-	case operator.isOp("??") && left.kind != unknown:
-		return left
-	case operator.isOp("??"):
-		f.maybe(at+1, hi)
-		return value{}
+	left, sign := f.eval(lo, at), strings.ToLower(f.code[at].text)
+	switch or := sign == "or" || sign == "||"; {
+	case !or && sign != "and" && sign != "&&":
+	case left == nil:
+		f.scan(at+1, hi)
+		return nil
+	case truthy(left) == or:
+		return or
+	default:
+		if right := f.eval(at+1, hi); right != nil {
+			return truthy(right)
+		}
+		return nil
 	}
 	right := f.eval(at+1, hi)
-	if f.variableAt(lo, at) != "" && f.state != nil {
-		left = f.eval(lo, at) // PHP reads a variable when it has both operands
-	}
-	known := left.kind != unknown && right.kind != unknown
+	a, text := left.(string)
+	b, texts := right.(string)
 	switch {
-	case operator.isOp("."):
-		return left.concat(right)
-	case operator.isOp("===") && known:
-		return truth(left == right)
-	case operator.isOp("!==") && known:
-		return truth(left != right)
-	case operator.isOp("==", "!=", "<>") && known && left.kind == right.kind && !numeric(left, right):
-		return truth((left == right) == operator.isOp("=="))
+	case left == nil, right == nil, sign == "=>":
+		return nil
+	case sign == ".":
+		return asText(left) + asText(right)
+	case len(sign) == 3, left == right:
+		return (left == right) == (sign[0] == '=')
+	case text && texts && !(strings.ContainsAny(a, "0123456789") && strings.ContainsAny(b, "0123456789")): // PHP may compare numbers
+		return sign == "!="
 	}
-	return value{}
+	return nil
 }
 
-// numeric reports whether PHP may compare two texts as numbers.
-func numeric(a, b value) bool {
-	digits := func(v value) bool { return v.kind == text && strings.ContainsAny(v.text, "0123456789") }
-	return digits(a) && digits(b) && a != b
-}
-
-// logical evaluates the second operand of a logical operator, unless the first one decides it.
-func (f *script) logical(left value, or bool, lo, hi int) value {
+// call evaluates the call of a function, or what looks like one.
+func (f *script) call(lo, hi int) value {
+	name := f.called(lo)
+	if slices.Contains(byReference, name) {
+		f.scan(lo, hi)
+		return nil
+	}
+	args := f.list(lo+2, hi-1)
+	if f.over() || len(args) == 0 {
+		f.calls(lo)
+		return nil
+	}
+	first, isText := args[0].(string)
 	switch {
-	case left.kind == unknown:
-		f.maybe(lo, hi)
-		return value{}
-	case left.truthy() == or:
-		return truth(or)
-	}
-	if v := f.eval(lo, hi); v.kind != unknown {
-		return truth(v.truthy())
-	}
-	return value{}
-}
-
-// maybe evaluates an expression that may be left out.
-func (f *script) maybe(lo, hi int) {
-	without := f.fork()
-	f.eval(lo, hi)
-	f.state = merge(without, f.state)
-}
-
-func (f *script) ternary(lo, at, hi int) value {
-	colon := f.find(at+1, hi, ":", "?")
-	if colon == hi || f.code[colon].isOp("?") { // older versions of PHP nest them otherwise
-		f.havoc(lo, hi)
-		return value{}
-	}
-	condition := f.eval(lo, at)
-	switch {
-	case f.state == nil:
-	case condition.kind == unknown:
-		before := f.fork()
-		f.eval(at+1, colon)
-		then := f.state
-		f.state = before
-		f.eval(colon+1, hi)
-		f.state = merge(then, f.state)
-	case !condition.truthy():
-		return f.eval(colon+1, hi)
-	case colon == at+1:
-		return condition
-	default:
-		return f.eval(at+1, colon)
-	}
-	return value{}
-}
-
-func (f *script) assign(lo, at, hi int) value {
-	name := f.variableAt(lo, at)
-	element := f.code[lo].kind == phpVariable && f.find(lo+1, at, "->", "?->", "::", "[") == lo+1 && f.code[lo+1].isOp("[") && f.closing[lo+1] == at-1
-	if name == "" && !element || f.code.at(at+1).isOp("&") {
-		f.havoc(lo, hi)
-		return value{}
-	}
-	if name == "" {
-		f.havoc(lo, at)
-		f.eval(at+1, hi)
-		return value{}
-	}
-	v, old := value{}, f.state.variable(name).value
-	switch operator := f.code[at]; {
-	case operator.isOp("="), operator.isOp("??=") && old.kind == null:
-		v = f.eval(at+1, hi)
-	case operator.isOp("??=") && old.kind != unknown:
-		return old
-	case operator.isOp(".="):
-		if v = f.eval(at+1, hi); f.state != nil {
-			v = f.state.variable(name).concat(v)
+	case name == "define" && isText && len(args) > 1:
+		f.define(first, setting{value: args[1], at: f.place(lo)})
+		return nil // so that the value of no expression depends on what changes within it
+	case name == "defined" && isText:
+		if why := f.constant(strings.TrimPrefix(first, `\`)).why; why == "" || why == undefined {
+			return why == ""
 		}
-	default:
-		f.maybe(at+1, hi)
+	case name == "isset" && len(args) == 1 && args[0] != nil:
+		return args[0] != null{}
+	case !strings.HasPrefix(first, "/"):
+	case name == "file_exists", name == "is_file", name == "is_readable", name == "is_dir":
+		return f.exists(name, first)
+	case name == "dirname" && len(args) == 1:
+		return directory(first)
+	case name == "dirname":
+		if times, ok := args[1].(int64); ok {
+			for range min(max(1, times), int64(len(first))) {
+				first = directory(first)
+			}
+			return first
+		}
 	}
-	if f.state != nil {
-		f.state.assign(name, v, f.place(lo))
-	}
-	return v
+	f.calls(lo)
+	return nil
 }

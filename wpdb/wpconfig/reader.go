@@ -1,6 +1,7 @@
 package wpconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,177 +9,192 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
-// reader runs a wp-config.php and what it includes, as far as what they do can be told.
+// reader runs a wp-config.php and what it includes, up to wp-settings.php or to the first code that is beyond it.
 type reader struct {
-	state     *state             // nil where PHP does not get
-	settled   *state             // where wp-settings.php, which uses the settings, is included
-	stopped   *Error             // why PHP does not get further
-	failed    *Error             // why the reader gives up
-	steps     int                // that are left
-	open      int                // files that run
+	constants map[string]setting
+	variables map[string]setting // one that is missing cannot be told
+	included  map[string]bool    // files
 	flags     int64              // of MYSQL_CLIENT_FLAGS that are named somewhere
-	known     map[string]*script // by path
-	functions map[string][]body  // that are declared
-	running   []string           // those that are being read
-	elsewhere bool               // the table prefix may be set by code that runs later, see setsPrefix
+	steps     int                // that are left
+
+	settled bool   // wp-settings.php, which uses the settings, is included
+	beyond  place  // of code that may set anything, where the reader stops; zero for none
+	failed  *Error // why there is no WordPress, or nothing can be told
+	err     error  // of the first setting that cannot be told
 
 	directory string      // of the wp-config.php
 	file      fs.FileInfo // which PHP can read
 	here      bool        // WordPress is beside it, so it is where PHP reads it
 }
 
+// value is what PHP has for an expression: a string, an int64, a bool or null; nil if that cannot be told.
+type value any
+
+type null struct{}
+
+// asText returns what PHP makes of a value in a text.
+func asText(v value) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case bool:
+		if v {
+			return "1"
+		}
+	}
+	return ""
+}
+
+// truthy is false for a value that cannot be told.
+func truthy(v value) bool { return asText(v) != "" && asText(v) != "0" }
+
+// place is a line of a file; the file is empty for the wp-config.php itself.
+type place struct {
+	file string
+	line int
+}
+
+// setting is a constant or a variable.
+type setting struct {
+	value
+	at  place
+	why string // it may not be defined; empty if it is
+}
+
+const (
+	undefined = "is not defined"
+	sometimes = "is set in some cases only, and which one holds cannot be told"
+	hidden    = "may be set by what is included or runs here, which cannot be followed"
+	computed  = "is computed, so that only PHP knows its value"
+)
+
 // Limits that no configuration reaches.
 const (
 	maxSize  = 1 << 20
 	maxSteps = 20_000_000
-	maxOpen  = 50
+	perFile  = maxSteps / 50
 )
 
 // givenConstant are constants that PHP or WordPress may have defined before.
-var givenConstant = regexp.MustCompile(`^(?:PHP|E|M|MYSQLI?|LC|CURL\w*|OPENSSL|DOING|XMLRPC|REST|IFRAME|APP)_|^(?:[A-Z]+_SEPARATOR|STD[A-Z]+|SHORTINIT|WP_(?:CLI\w*|[A-Z]*_?ADMIN|INSTALLING\w*|REPAIRING|USE_THEMES|UNINSTALL_PLUGIN|IMPORTING|LOAD_IMPORTERS))$|::|\\`)
+var givenConstant = regexp.MustCompile(`^(?:PHP|E|M|MYSQLI|LC|CURL\w*|OPENSSL|DOING|XMLRPC|REST|IFRAME|APP)_|^(?:[A-Z]+_SEPARATOR|STD[A-Z]+|SHORTINIT|WP_(?:CLI\w*|[A-Z]*_?ADMIN|INSTALLING\w*|REPAIRING|USE_THEMES|UNINSTALL_PLUGIN|IMPORTING|LOAD_IMPORTERS))$|::|\\`)
 
-// clientFlags are the constants for MYSQL_CLIENT_FLAGS that are about TLS. Like here, PHP verifies nothing
-// unless told to.
-var clientFlags = map[string]int64{"MYSQLI_CLIENT_SSL": ssl, "MYSQLI_CLIENT_SSL_VERIFY_SERVER_CERT": sslVerifies}
-
-const (
-	ssl         = 1 << 11
-	sslVerifies = 1 << 30
-)
-
-// newReader returns a reader that knows what PHP knows when wp-load.php (WordPress 7.0) includes a
-// wp-config.php.
+// newReader returns a reader that knows what PHP knows when wp-load.php (WordPress 7.0) includes a wp-config.php.
 func newReader(dir string, file fs.FileInfo) *reader {
-	r := &reader{directory: dir, file: file, steps: maxSteps, known: map[string]*script{}, functions: map[string][]body{}}
-	r.state = &state{
-		constants: map[string]setting{"ABSPATH": {defined: always, why: computed}, "DIRECTORY_SEPARATOR": {value: textOf("/"), defined: always}},
-		variables: map[string]setting{TablePrefix: {value: value{kind: null}, defined: always}},
-		included:  map[string]certainty{},
-	}
-	for name, flag := range clientFlags {
-		r.state.constants[name] = setting{value: value{number, fmt.Sprint(flag)}, defined: always}
-	}
-	core, _ := filepath.Glob(filepath.Join(escaped.Replace(dir), "wp-settings.php")) // the pattern is valid
+	r := &reader{directory: dir, file: file, steps: maxSteps, included: map[string]bool{}}
+	r.constants = map[string]setting{"ABSPATH": {}, "DIRECTORY_SEPARATOR": {value: "/"}}
+	r.variables = map[string]setting{TablePrefix: {value: null{}}}
+	core, _ := fs.Glob(os.DirFS(dir), "wp-settings.php") // the pattern is valid
 	if len(core) == 0 {
-		core, _ = filepath.Glob(filepath.Join(escaped.Replace(dir), "*", "wp-settings.php"))
+		core, _ = fs.Glob(os.DirFS(dir), "*/wp-settings.php")
 	}
 	r.here = len(core) > 0
 	if len(core) == 1 {
-		if core, err := filepath.EvalSymlinks(core[0]); err == nil {
-			core = filepath.Dir(core)
-			r.state.constants["ABSPATH"] = setting{value: textOf(strings.TrimSuffix(core, "/") + "/"), defined: always}
-			r.state.included[filepath.Join(core, "wp-load.php")] = always
+		if core, err := filepath.EvalSymlinks(filepath.Join(dir, core[0])); err == nil {
+			core = directory(core)
+			r.constants["ABSPATH"] = setting{value: strings.TrimSuffix(core, "/") + "/"}
+			r.included[filepath.Join(core, "wp-load.php")] = true
 		}
 	}
 	return r
 }
 
-// escaped quotes what has a meaning in patterns.
-var escaped = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+// constant returns what is known of a constant.
+func (r *reader) constant(name string) setting {
+	found, ok := r.constants[name]
+	switch {
+	case ok:
+	case r.beyond != place{}:
+		return setting{at: r.beyond, why: hidden}
+	case givenConstant.MatchString(name):
+		return setting{why: sometimes}
+	default:
+		return setting{why: undefined}
+	}
+	return found
+}
+
+// define defines a constant, unless it is defined.
+func (r *reader) define(name string, defined setting) {
+	switch r.constant(name).why {
+	case undefined:
+		r.constants[name] = defined
+	case sometimes:
+		r.constants[name] = setting{at: defined.at, why: sometimes}
+	}
+}
+
+// over reports whether the reader goes no further.
+func (r *reader) over() bool { return r.settled || r.beyond != place{} || r.failed != nil }
+
+// fail is for the end of PHP, and for what the reader cannot begin with.
+func (r *reader) fail(at place, reason string) {
+	if !r.over() {
+		r.failed = &Error{File: at.file, Line: at.line, Reason: reason}
+	}
+}
 
 // spend counts steps, and gives up when there are too many.
 func (r *reader) spend(steps int) {
 	if r.steps -= steps; r.steps < 0 {
-		r.give(&Error{Reason: "has too much code"})
+		r.fail(place{}, "has too much code")
 	}
 }
 
-func (r *reader) give(err *Error) {
-	if r.failed == nil {
-		r.failed = err
+// run runs a file of this path and of this name in messages.
+func (r *reader) run(path, name string, src []byte) {
+	r.spend(perFile)
+	r.included[path] = true
+	f := &script{reader: r, path: path, name: name}
+	if err := f.parse(string(src)); err != nil {
+		r.fail(place{name, err.Line}, err.Reason)
 	}
-	r.state = nil
+	f.block(0, len(f.code))
 }
 
-// stop is for the end of PHP.
-func (f *script) stop(i int, reason string) {
-	at := f.place(i)
-	f.state, f.stopped = nil, &Error{File: at.file, Line: at.line, Reason: reason}
-}
-
-// define defines a constant.
-func (f *script) define(name string, v value, at place) value {
-	if f.state == nil {
-		return value{}
+// include runs the file that the include or require from lo to hi names.
+func (f *script) include(lo, hi int) {
+	statement := strings.ToLower(f.code[lo].text)
+	path, known := f.eval(lo+1, hi).(string)
+	last := hi - 1
+	for f.code[last].isOp(")") {
+		last--
 	}
-	var flags int64
-	if _, err := fmt.Sscan(v.text, &flags); name == "MYSQL_CLIENT_FLAGS" && v.kind == number && err == nil {
-		f.flags |= flags
-	}
-	return f.state.define(name, setting{v, always, at, computed})
-}
-
-// beside returns the path of a file or directory as PHP has it; if the wp-config.php is a copy, only PHP knows it.
-func (f *script) beside(path string) value {
-	if !f.here {
-		return value{text: path}
-	}
-	return textOf(path)
-}
-
-// exists returns what a function says about a path.
-func (f *script) exists(function, path string) value {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && f.here:
-		return truth(false)
-	case err != nil, function == "is_readable" && !f.readable(info):
-		return value{}
-	case function == "is_file":
-		return truth(info.Mode().IsRegular())
-	}
-	return truth(function != "is_dir" || info.IsDir())
-}
-
-// readable reports whether PHP can surely read a file: everybody can, or it is as accessible as the wp-config.php.
-func (r *reader) readable(info fs.FileInfo) bool {
-	return info.Mode().Perm()&0o004 != 0 || sameOwners(info, r.file) && info.Mode().Perm() == r.file.Mode().Perm()
-}
-
-// include runs the file that an include or require names.
-func (f *script) include(lo, hi int) value {
-	path := f.eval(lo+1, hi)
-	word := strings.ToLower(f.code[lo].text)
-	once := strings.HasSuffix(word, "_once")
-	switch {
-	case f.state == nil:
-		return value{}
-	case path.text == "wp-settings.php", strings.HasSuffix(path.text, "/wp-settings.php"):
-		f.settled, f.state = merge(f.settled, f.state), nil
-		return value{}
-	case path.kind != text:
-		f.state.hide(f.place(lo))
-		return value{}
-	}
-	resolved, err := f.resolve(path.text)
-	var info fs.FileInfo
-	if err == nil {
-		info, err = os.Stat(resolved)
+	if !known && f.code[last].kind == literal {
+		path = "/" + f.code[last].text // in a directory that is not known
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && f.here && f.exists("is_dir", directory(path.text)).truthy(): // otherwise .. may mean more to PHP
-		if strings.HasPrefix(word, "require") {
-			f.stop(lo, "requires a file that does not exist")
+	case f.over():
+		return
+	case path == "wp-settings.php", strings.HasSuffix(path, "/wp-settings.php"):
+		f.settled = true
+		return
+	case !known:
+		f.stop(lo)
+		return
+	}
+	resolved, err := f.resolve(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && f.here && f.exists("is_dir", directory(path)) == true: // otherwise .. may mean more to PHP
+		if strings.HasPrefix(statement, "require") {
+			f.fail(f.place(lo), "requires a file that does not exist")
 		}
-		return truth(false)
-	case err != nil, !info.Mode().IsRegular(), !f.readable(info):
-		f.state.hide(f.place(lo))
-		return value{}
+	case err != nil, f.exists("is_file", resolved) != true, f.exists("is_readable", resolved) != true:
+		f.stop(lo)
+	case strings.HasSuffix(statement, "_once") && f.included[resolved]:
+	default:
+		src, err := readFile(resolved)
+		if err != nil {
+			f.stop(lo)
+			return
+		}
+		f.reader.run(resolved, resolved, src)
 	}
-	included := f.state.included[resolved]
-	if once && included == always {
-		return truth(true)
-	}
-	without := f.fork()
-	result := f.run(resolved, f.place(lo))
-	if once && included == perhaps {
-		f.state = merge(without, f.state)
-		return value{}
-	}
-	return result
 }
 
 // resolve returns the file that an include means. A plain relative path is that of a file beside the one that
@@ -189,74 +205,37 @@ func (f *script) resolve(path string) (string, error) {
 		return filepath.EvalSymlinks(path)
 	}
 	beside, err := filepath.EvalSymlinks(filepath.Join(directory(f.path), path))
-	abspath := f.state.constant("ABSPATH").text
+	abspath := asText(f.constant("ABSPATH").value)
 	for _, first := range []string{abspath, abspath + "wp-admin", f.directory, "/usr/share/php"} {
 		if other, found := filepath.EvalSymlinks(filepath.Join(first, path)); found == nil && other != beside {
-			err = errRelative
+			err = fs.ErrInvalid
 		}
 	}
-	if err != nil || strings.HasPrefix(path, ".") || strings.Contains(path, ":") || f.state.hidden != (place{}) {
-		return "", errRelative
+	if err != nil || strings.HasPrefix(path, ".") || strings.Contains(path, ":") {
+		return "", fs.ErrInvalid // it depends on the request
 	}
 	return beside, nil
 }
 
-var errRelative = errors.New("which file is meant depends on the request")
-
-// run runs a file, and returns its result.
-func (r *reader) run(path string, from place) value {
-	r.state.included[path] = always
-	f, err := r.load(path)
+// exists returns what a function says about a path.
+func (r *reader) exists(function, path string) value {
+	info, err := os.Stat(path)
 	switch {
-	case err != nil:
-		r.give(err)
-	case r.open == maxOpen:
-		r.give(&Error{File: from.file, Line: from.line, Reason: "includes too many files"})
+	case errors.Is(err, fs.ErrNotExist) && r.here:
+		return false
+	case err != nil, function == "is_readable" && info.Mode().Perm()&0o004 == 0 && !sameAccess(info, r.file):
+		return nil
+	case function == "is_file":
+		return info.Mode().IsRegular()
 	}
-	if r.failed != nil {
-		return value{}
-	}
-	f = &script{reader: r, path: f.path, name: f.name, code: f.code, closing: f.closing}
-	r.open++
-	f.block(0, len(f.code))
-	r.open--
-	result := f.result
-	switch {
-	case f.returned == nil:
-		result = value{number, "1"}
-	case r.state != nil:
-		result = value{}
-	}
-	r.state = merge(r.state, f.returned)
-	return result
+	return function != "is_dir" || info.IsDir()
 }
 
-// load reads a file, once.
-func (r *reader) load(path string) (*script, *Error) {
-	if found := r.known[path]; found != nil {
-		return found, nil
-	}
-	src, err := readFile(path)
-	if err != nil {
-		return nil, &Error{File: path, Reason: "cannot be read: " + err.Error()}
-	}
-	return r.parse(path, path, src)
-}
-
-// parse makes the functions of a file known.
-func (r *reader) parse(path, name string, src []byte) (*script, *Error) {
-	code, err := phpTokens(string(src))
-	f := &script{reader: r, path: path, name: name, code: code}
-	if err == nil {
-		err = f.pair()
-	}
-	if err != nil {
-		err.File = name
-		return nil, err
-	}
-	r.known[path] = f
-	r.elsewhere = r.elsewhere || f.setsPrefix()
-	return f, nil
+// sameAccess reports whether PHP, which can read the one file, can read the other.
+func sameAccess(a, b fs.FileInfo) bool {
+	user, group := ownersOf(a)
+	otherUser, otherGroup := ownersOf(b)
+	return user == otherUser && group == otherGroup && a.Mode().Perm() == b.Mode().Perm()
 }
 
 // readFile reads a file of a limited size.
@@ -270,4 +249,11 @@ func readFile(path string) ([]byte, error) {
 		err = fmt.Errorf("larger than %d bytes", maxSize)
 	}
 	return src, err
+}
+
+// directory returns dirname of a path.
+func directory(path string) string {
+	path = strings.TrimRight(path, "/")
+	path = strings.TrimRight(path[:strings.LastIndexByte(path, '/')+1], "/")
+	return cmp.Or(path, "/")
 }

@@ -1,101 +1,68 @@
 package wpconfig
 
-import (
-	"slices"
-	"strings"
-)
-
-// phpCode is the tokens of a file.
-type phpCode []phpToken
-
-// at returns the token at i, or the zero token outside of the file.
-func (c phpCode) at(i int) phpToken {
-	if i < 0 || i >= len(c) {
-		return phpToken{}
-	}
-	return c[i]
-}
-
-// has reports whether the code has a word.
-func (c phpCode) has(word string) bool {
-	return slices.ContainsFunc(c, func(t phpToken) bool { return t.isWord(word) })
-}
+import "strings"
 
 // script is a file while PHP runs it.
 type script struct {
 	*reader
 	path, name string // resolved, and as in messages
-	code       phpCode
+	code       []token
 	closing    []int // for each opening bracket, the index of the closing one
-
-	returned *state // where the file returned early
-	result   value
+	returned   bool
 }
 
-// body is the code of a declared function.
-type body struct {
-	script *script
-	lo, hi int
+// over reports whether the file is not run any further.
+func (f *script) over() bool { return f.returned || f.reader.over() }
+
+// at returns the token at i, or the zero token outside of the file.
+func (f *script) at(i int) token {
+	if i < 0 || i >= len(f.code) {
+		return token{}
+	}
+	return f.code[i]
 }
 
-var brackets = map[string]string{"(": ")", "[": "]", "{": "}", "#[": "]"}
+func (f *script) place(i int) place { return place{f.name, f.at(i).line} }
 
-// pair finds the closing brackets, and declares the functions of the file.
-func (f *script) pair() *Error {
+// stop ends the reading at code that may set anything.
+func (f *script) stop(i int) {
+	if !f.over() {
+		f.beyond = f.place(i)
+	}
+}
+
+var brackets = map[string]string{"(": ")", "[": "]", "{": "}"}
+
+// parse finds the closing brackets, and the flags that are named.
+func (f *script) parse(src string) (err *Error) {
+	if f.code, err = tokens(src); err != nil {
+		return err
+	}
 	f.closing = make([]int, len(f.code))
 	var open []int
 	for i, t := range f.code {
 		switch {
-		case t.kind == phpOp && brackets[t.text] != "":
+		case t.kind == operator && brackets[t.text] != "":
 			open = append(open, i)
 		case t.isOp(")", "]", "}"):
 			if len(open) == 0 || brackets[f.code[open[len(open)-1]].text] != t.text {
-				return &Error{File: f.name, Line: t.line, Reason: "a bracket closes here that is not open"}
+				return &Error{Line: t.line, Reason: "a bracket closes here that is not open"}
 			}
 			f.closing[open[len(open)-1]], open = i, open[:len(open)-1]
+		case t.kind == word:
+			f.flags |= clientFlags[strings.TrimPrefix(t.text, `\`)]
 		}
 	}
 	if len(open) > 0 {
-		return &Error{File: f.name, Line: f.code[open[len(open)-1]].line, Reason: "a bracket that opens here is not closed"}
-	}
-	for i := 0; i < len(f.code); i++ {
-		switch name := f.declares(i); {
-		case f.code[i].isWord("goto"):
-			return &Error{File: f.name, Line: f.code[i].line, Reason: "goto is not followed"}
-		case name == 0 || f.code.at(i-1).isOp("::"):
-		case f.code[i].isWord("function"):
-			declared := strings.ToLower(f.code[name].text)
-			f.functions[declared] = append(f.functions[declared], body{f, f.find(name, len(f.code), "{", ";"), f.blockEnd(i, len(f.code))})
-		default:
-			i = f.blockEnd(i, len(f.code)) - 1 // methods are not called by their names alone
-		}
+		return &Error{Line: f.code[open[len(open)-1]].line, Reason: "a bracket that opens here is not closed"}
 	}
 	return nil
 }
 
-// setsPrefix reports whether the file has code that could set the table prefix from a function.
-func (f *script) setsPrefix() bool {
-	for i, t := range f.code {
-		switch {
-		case t.isWord("global"):
-			if slices.ContainsFunc(f.code[i:f.find(i, len(f.code), ";")], func(t phpToken) bool { return t.text == TablePrefix || t.isOp("$") }) {
-				return true
-			}
-		case t.kind == phpVariable && t.text == "$GLOBALS":
-			if name := f.variableAt(i, min(i+4, len(f.code))); name == "" || name == TablePrefix {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (f *script) place(i int) place { return place{f.name, f.code.at(i).line} }
-
-// find returns the first token of these operators between lo and hi, outside of brackets; hi if there is none.
-func (f *script) find(lo, hi int, operators ...string) int {
+// find returns the first token of this operator between lo and hi, outside of brackets; hi if there is none.
+func (f *script) find(lo, hi int, operator string) int {
 	for i := lo; i < hi; i++ {
-		if f.code[i].isOp(operators...) {
+		if f.code[i].isOp(operator) {
 			return i
 		}
 		i = max(i, f.closing[i])
@@ -103,197 +70,143 @@ func (f *script) find(lo, hi int, operators ...string) int {
 	return hi
 }
 
-// parts splits a list at an operator.
-func (f *script) parts(lo, hi int, operator string) (list [][2]int) {
+// parts splits a list at its commas.
+func (f *script) parts(lo, hi int) (list [][2]int) {
 	for lo < hi {
-		end := f.find(lo, hi, operator)
+		end := f.find(lo, hi, ",")
 		list = append(list, [2]int{lo, end})
 		lo = end + 1
 	}
 	return list
 }
 
-// blockEnd returns the end of a declaration: behind its block, or behind a semicolon.
-func (f *script) blockEnd(i, hi int) int {
-	end := f.find(i, hi, "{", ";")
-	if end < hi {
-		end = max(end, f.closing[end]) + 1
-	}
-	return end
-}
-
-// arm is a part of an if, with the condition under which it runs; that of else is empty.
-type arm struct{ condition, body [2]int }
-
-// arms returns the parts of the if at i, and its end.
-func (f *script) arms(i, hi int) (list []arm, end int) {
-	for {
-		var next arm
-		elseif := f.code[i].isWord("else") && f.code.at(i+1).isWord("if") && !f.code.at(f.closing[min(i+2, hi-1)]+1).isOp(":")
-		if elseif {
-			i++
-		}
-		if f.code[i].isWord("if", "elseif") && f.code.at(i+1).isOp("(") {
-			next.condition = [2]int{i + 2, f.closing[i+1]}
-			i = f.closing[i+1]
-		}
-		i++
-		lo, alternative := i, f.code.at(i).isOp(":")
-		if alternative {
-			lo, i = i+1, f.listEnd(i+1, hi, "elseif", "else", "endif")
-		} else {
-			i = f.end(i, hi)
-		}
-		next.body = [2]int{lo, i}
-		list = append(list, next)
-		switch {
-		case alternative && f.code.at(i).isWord("endif"):
-			return list, min(i+2, hi)
-		case i >= hi, next.condition == [2]int{}, !f.code[i].isWord("elseif", "else"):
-			return list, i
-		}
-	}
-}
-
-// listEnd returns where the first of these words is among the statements from i on.
-func (f *script) listEnd(i, hi int, words ...string) int {
-	for i < hi && !f.code[i].isWord(words...) {
-		i = f.end(i, hi)
-	}
-	return i
-}
-
-// end returns the end of the statement that begins at i.
-func (f *script) end(i, hi int) int {
+// behind returns where the brackets that open at i close, and the next token is.
+func (f *script) behind(i, hi int) int {
 	if i >= hi {
 		return hi
 	}
-	switch t := f.code[i]; {
-	case t.isOp("{"), t.isOp("#["):
-		return f.closing[i] + 1
-	case t.isWord("if"):
-		_, end := f.arms(i, hi)
-		return end
-	case t.isWord("while", "for", "foreach", "switch", "declare") && f.code.at(i+1).isOp("("):
-		i = f.closing[i+1] + 1
-		if f.code.at(i).isOp(":") {
-			return min(f.listEnd(i+1, hi, "end"+t.text)+2, hi)
-		}
-		return f.end(i, hi)
-	case t.isWord("do"):
-		return f.find(f.end(i+1, hi), hi, ";") + 1
-	case t.isWord("try"):
-		i = f.blockEnd(i, hi)
-		for f.code.at(i).isWord("catch", "finally") {
-			i = f.blockEnd(i, hi)
-		}
-		return i
-	case t.isWord("case", "default"):
-		return min(f.find(i, hi, ":", ";")+1, hi)
-	case f.declares(i) > 0, t.isWord("namespace"):
-		return f.blockEnd(i, hi)
-	}
-	return min(f.find(i, hi, ";")+1, hi)
+	return max(i, f.closing[i]) + 1
 }
 
-// declares returns where the name of the function or class is that is declared at i; 0 for none.
-func (f *script) declares(i int) (name int) {
-	for f.code.at(i).isWord("abstract", "final", "readonly") {
-		i++
+// end returns the end of the statement that begins at i. It stops the reading at what it does not know.
+func (f *script) end(i, hi int) int {
+	t, block := f.at(i), f.behind(i+1, hi)
+	switch {
+	case t.isOp("{"):
+		return f.behind(i, hi)
+	case t.isWord("if"):
+		return f.branches(i, hi, true)
+	case t.isWord("function") && f.at(i+1).kind == word:
+		return f.behind(f.find(i, hi, "{"), hi)
+	case t.isWord(loops...) && f.at(block).isOp("{"):
+		return f.behind(block, hi)
+	case t.isWord(loops...) && !(t.isWord("declare") && f.at(block).isOp(";")), t.isWord(others...),
+		t.kind == word && f.at(i+1).isOp(":"):
+		f.stop(i)
+		return hi
 	}
-	name = i + 1
-	if f.code.at(name).isOp("&") {
-		name++
-	}
-	if !f.code.at(i).isWord("function", "class", "interface", "trait", "enum") || f.code.at(name).kind != phpWord {
-		return 0
-	}
-	return name
+	return f.behind(f.find(i, hi, ";"), hi)
 }
+
+// Statements that are not evaluated, or beyond the reader.
+var (
+	loops  = []string{"while", "for", "foreach", "switch", "declare"}
+	others = []string{"do", "goto", "try", "class", "interface", "trait", "enum", "abstract", "final", "readonly", "namespace", "use", "function"}
+)
 
 // block runs statements.
 func (f *script) block(lo, hi int) {
-	for lo < hi && f.state != nil {
+	for lo < hi && !f.over() {
 		lo = f.statement(lo, hi)
 	}
 }
 
 // statement runs the statement at i, and returns its end.
 func (f *script) statement(i, hi int) int {
+	t := f.code[i]
+	if t.isWord("if") {
+		return f.branches(i, hi, false)
+	}
 	end := f.end(i, hi)
 	f.spend(end - i)
-	switch t := f.code[i]; {
-	case f.state == nil:
+	switch {
+	case f.over(), t.isWord("global", "function"):
 	case t.isOp("{"):
 		f.block(i+1, end-1)
-	case t.isWord("if"):
-		arms, _ := f.arms(i, hi)
-		f.choose(arms)
+	case t.isWord(loops...):
+		f.scan(i, end)
+	case !f.code[end-1].isOp(";"):
+		f.fail(f.place(i), "a statement that begins here does not end")
 	case t.isWord("return"):
-		result := f.eval(i+1, end-1)
-		f.leave(result)
-	case t.isWord("echo"):
-		for _, part := range f.parts(i+1, end-1, ",") {
-			f.eval(part[0], part[1])
-		}
+		f.perform(i+1, end-1)
+		f.returned = true
 	case t.isWord("const"):
-		for _, part := range f.parts(i+1, end-1, ",") {
-			v := f.eval(part[0]+2, part[1])
-			f.define(f.code[part[0]].text, v, f.place(part[0]))
+		for _, part := range f.parts(i+1, end-1) {
+			f.define(f.code[part[0]].text, setting{value: f.eval(part[0]+2, part[1]), at: f.place(part[0])})
 		}
-	case t.isOp("#["), t.isWord("global"), f.declares(i) > 0, t.isWord("use") && !f.code[i:end].has("function"):
-	case t.isWord("namespace", "use"):
-		f.state.hide(f.place(i)) // functions may be others than those of PHP
-		f.leave(value{})
-	case t.isWord("while", "for", "foreach", "switch", "do", "try", "declare"):
-		f.havoc(i, end)
-		if f.code[i:end].has("return") {
-			after := f.state.clone()
-			f.leave(value{})
-			f.state = after
-		}
-	case f.code[end-1].isOp(";"):
-		f.eval(i, end-1)
 	default:
-		f.give(&Error{File: f.name, Line: t.line, Reason: "a statement that begins here does not end"})
+		f.perform(i, end-1)
 	}
 	return end
 }
 
-// choose runs those parts of an if that may run.
-func (f *script) choose(arms []arm) {
-	var after *state
-	for _, arm := range arms {
-		condition := truth(true)
-		if arm.condition != [2]int{} {
-			condition = f.eval(arm.condition[0], arm.condition[1])
+// branches runs the if at i, and returns its end. Whether a branch has run before, or none shall, is in ran; it is
+// nil if that cannot be told.
+func (f *script) branches(i, hi int, ran value) (end int) {
+	for {
+		condition, otherwise := value(true), f.at(i).isWord("else")
+		if !otherwise {
+			behind := f.behind(i+1, hi)
+			switch ran {
+			case false:
+				condition = f.eval(i+2, behind-1)
+			case nil:
+				f.scan(i+2, behind-1)
+			}
+			i = behind - 1
 		}
-		if f.state == nil {
-			break
+		lo, colon := i+1, f.at(i+1).isOp(":")
+		if colon {
+			lo++
 		}
-		var others *state // where the condition is false
+		i = f.end(lo, hi)
+		for colon && i < hi && !f.code[i].isWord("elseif", "else", "endif") {
+			i = f.end(i, hi)
+		}
+		f.spend(i - lo)
 		switch {
-		case condition.kind == unknown:
-			others = f.fork()
-		case !condition.truthy():
-			continue
+		case ran == true, condition != nil && !truthy(condition):
+		case ran == false && condition != nil:
+			f.block(lo, i)
+			ran = true
+		default:
+			f.scan(lo, i)
+			ran = nil
 		}
-		f.block(arm.body[0], arm.body[1])
-		after, f.state = merge(after, f.state), others
+		switch {
+		case colon && f.at(i).isWord("endif"):
+			return min(i+2, hi)
+		case i >= hi, otherwise, !f.code[i].isWord("elseif", "else"):
+			return i
+		case f.at(i).isWord("else") && f.at(i+1).isWord("if"):
+			i++
+		}
 	}
-	f.state = merge(after, f.state)
 }
 
-// fork returns a copy of the state.
-func (f *script) fork() *state {
-	f.spend(len(f.state.constants) + len(f.state.variables))
-	return f.state.clone()
-}
-
-// leave returns from the file.
-func (f *script) leave(result value) {
-	if f.returned != nil && f.result != result {
-		result = value{}
+// perform evaluates a statement of one expression, which may be an include or an assignment.
+func (f *script) perform(lo, hi int) {
+	at, level := f.split(lo, hi)
+	switch {
+	case lo >= hi:
+	case f.code[lo].isWord(includes...):
+		f.include(lo, hi)
+	case f.code[lo].kind == variable && f.at(lo+1).isOp("=") && f.at(lo+2).isWord(includes...):
+		f.include(lo+2, hi)
+		f.variables[f.code[lo].text] = setting{at: f.place(lo)}
+	case f.code[lo].kind != variable, level != assigning, at != lo+1:
+		f.eval(lo, hi)
+	default:
+		f.variables[f.code[lo].text] = setting{value: f.eval(at+1, hi), at: f.place(lo)}
 	}
-	f.returned, f.state, f.result = merge(f.returned, f.state), nil, result
 }

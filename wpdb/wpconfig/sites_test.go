@@ -45,10 +45,9 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// placeFiles returns a directory with the files of a test.
-func placeFiles(t *testing.T, files map[string]string) string {
+// writeFiles writes files into a directory; a content of -> PATH is a link.
+func writeFiles(t *testing.T, root string, files map[string]string) {
 	t.Helper()
-	root := t.TempDir()
 	for name, content := range files {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -62,7 +61,6 @@ func placeFiles(t *testing.T, files map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-	return root
 }
 
 // TestPlaces: paths are those that PHP has, wherever the file and what it includes are.
@@ -84,12 +82,12 @@ func TestPlaces(t *testing.T) {
 		"ABSPATH of a link": {map[string]string{"wp-config.php": "-> etc/config.php", "wp-settings.php": "", "local.php": local, "etc/local.php": "<?php $table_prefix = 'no_';",
 			"etc/config.php": credentials + "include ABSPATH . 'local.php';" + load}, "local_"},
 		"ABSPATH is defined": {map[string]string{"wp-config.php": credentials + "if (!defined('ABSPATH')) define('ABSPATH', '/nowhere/'); include ABSPATH . 'local.php';" + load, "wp-settings.php": "", "local.php": local}, "local_"},
-		"a link to an included file, once": {map[string]string{"wp-config.php": credentials + "include_once __DIR__ . '/a.php'; $table_prefix .= 'c_'; include_once __DIR__ . '/b.php';" + load,
+		"a link to an included file, once": {map[string]string{"wp-config.php": credentials + "include_once __DIR__ . '/a.php'; $table_prefix = $table_prefix . 'c_'; include_once __DIR__ . '/b.php';" + load,
 			"wp-settings.php": "", "a.php": local, "b.php": "-> a.php"}, "local_c_"},
 		"an absolute path":                {map[string]string{"site/wp-config.php": "-> ../config.php", "config.php": credentials + "include 'ROOT/elsewhere/local.php';" + load, "site/wp-settings.php": "", "elsewhere/local.php": local}, "local_"},
 		"a copy of the file":              {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (file_exists(__DIR__ . '/local.php')) include __DIR__ . '/local.php';" + load}, "cannot be"},
-		"a copy, absence":                 {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (file_exists('ROOT/local.php')) $table_prefix = 'no_';" + load}, "not the same in all cases"},
-		"a copy, elsewhere":               {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (__DIR__ === '/srv/a') $table_prefix = 'a_';" + load}, "not the same in all cases"},
+		"a copy, absence":                 {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (file_exists('ROOT/local.php')) $table_prefix = 'no_';" + load}, "computed"},
+		"a copy, elsewhere":               {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (__DIR__ === '/srv/a') $table_prefix = 'a_';" + load}, "computed"},
 		"a plain copy":                    {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; if (!defined('ABSPATH')) define('ABSPATH', __DIR__ . '/');" + load}, "wp_"},
 		"nothing above":                   {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; @include __DIR__ . '/../missing.php';" + load, "wp-settings.php": ""}, "wp_"},
 		"no such directory":               {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; @include __DIR__ . '/missing/../local.php';" + load, "wp-settings.php": "", "local.php": local}, "cannot be followed"},
@@ -97,13 +95,14 @@ func TestPlaces(t *testing.T) {
 		"a relative path from below":      {map[string]string{"wp-config.php": credentials + "include 'sub/a.php';" + load, "wp-settings.php": "", "sub/a.php": "<?php include 'local.php';", "sub/local.php": local}, "local_"},
 		"a path of several files":         {map[string]string{"wp-config.php": credentials + "include 'sub/a.php';" + load, "wp-settings.php": "", "sub/a.php": "<?php include 'local.php';", "sub/local.php": local, "local.php": ""}, "cannot be followed"},
 		"a path of the working directory": {map[string]string{"wp-config.php": credentials + "include './local.php';" + load, "wp-settings.php": "", "local.php": local}, "cannot be followed"},
-		"itself":                          {map[string]string{"wp-config.php": credentials + "include __FILE__;" + load, "wp-settings.php": ""}, "too many files"},
+		"itself":                          {map[string]string{"wp-config.php": credentials + "include __FILE__;" + load, "wp-settings.php": ""}, "too much code"},
 		"itself, once":                    {map[string]string{"wp-config.php": credentials + "$table_prefix = 'wp_'; include_once __FILE__; require_once ABSPATH . 'wp-load.php';" + load, "wp-settings.php": "", "wp-load.php": "<?php $table_prefix = 'no_';"}, "wp_"},
 		"broken":                          {map[string]string{"wp-config.php": credentials + "include __DIR__ . '/local.php';" + load, "wp-settings.php": "", "local.php": "<?php\n\nf("}, "local.php, line 3: a bracket"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			root := placeFiles(t, c.files)
+			root := t.TempDir()
+			writeFiles(t, root, c.files)
 			if _, ok := c.files["site/wp-config.php"]; ok {
 				root = filepath.Join(root, "site")
 			}
@@ -118,7 +117,8 @@ func TestPlaces(t *testing.T) {
 // TestUnreadableInclude: what PHP may not be able to read does not count as read.
 func TestUnreadableInclude(t *testing.T) {
 	t.Parallel()
-	root := placeFiles(t, map[string]string{"wp-settings.php": "", "local.php": "<?php $table_prefix = 'local_';",
+	root := t.TempDir()
+	writeFiles(t, root, map[string]string{"wp-settings.php": "", "local.php": "<?php $table_prefix = 'local_';",
 		"wp-config.php": "<?php const DB_NAME = 'a', DB_USER = 'u', DB_PASSWORD = 'p', DB_HOST = 'h'; $table_prefix = 'wp_'; @include __DIR__ . '/local.php'; require ABSPATH . 'wp-settings.php';"})
 	if err := os.Chmod(filepath.Join(root, "wp-config.php"), 0o644); err != nil {
 		t.Fatal(err)

@@ -1,296 +1,133 @@
 package wpconfig
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-// phpKind is the kind of a token, as far as reading settings needs it.
-type phpKind byte
+// tokenKind is the kind of a token, as far as reading settings needs it.
+type tokenKind byte
 
 const (
-	phpOp       phpKind = iota + 1 // operators and brackets; ?> counts as ;
-	phpWord                        // names, keywords, numbers
-	phpVariable                    // with its $
-	phpString                      // text is what PHP has in memory
-	phpComputed                    // a string with variables, a heredoc, a shell command
-	phpRunning                     // the same, with more than variables in it
+	operator tokenKind = iota + 1 // and brackets; ?> counts as ;
+	word                          // names, keywords, numbers
+	variable                      // with its $
+	literal                       // text is what PHP has in memory
+	template                      // a string with variables in it
 )
 
-type phpToken struct {
-	kind phpKind
+type token struct {
+	kind tokenKind
 	text string
 	line int
 }
 
-func (t phpToken) isOp(texts ...string) bool {
-	return t.kind == phpOp && slices.Contains(texts, t.text)
+func (t token) isOp(texts ...string) bool {
+	return t.kind == operator && slices.Contains(texts, t.text)
 }
 
 // endsOperand reports whether an operator after the token has an operand before it.
-func (t phpToken) endsOperand() bool { return t.kind != phpOp && t.kind != 0 || t.isOp(")", "]", "}") }
+func (t token) endsOperand() bool {
+	return t.kind > operator && !t.isWord("and", "or") || t.isOp(")", "]", "}")
+}
 
 // isWord ignores case, as PHP does for keywords and function names.
-func (t phpToken) isWord(words ...string) bool {
-	return t.kind == phpWord && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(t.text, w) })
+func (t token) isWord(words ...string) bool {
+	return t.kind == word && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(t.text, w) })
 }
-
-// phpTokens returns the tokens of a PHP file, without comments, the text outside of its tags, and @, which
-// changes no value.
-func phpTokens(src string) (phpCode, *Error) {
-	l := phpLexer{src: src, line: 1}
-	var code phpCode
-	for {
-		t, err := l.next()
-		if err != nil || t.kind == 0 || t.isWord("__halt_compiler") {
-			return code, err
-		}
-		if !t.isOp("@") {
-			code = append(code, t)
-		}
-	}
-}
-
-// phpLexer understands enough PHP to tell code from text, comments and strings.
-type phpLexer struct {
-	src    string
-	pos    int
-	line   int  // of the last token
-	lineAt int  // its position
-	code   bool // between <?php and ?>
-	nested int  // open expressions inside strings
-	runs   bool // one of them has more than variables
-}
-
-// maxPHPNesting limits how deeply strings and expressions nest.
-const maxPHPNesting = 16
 
 // phpName matches a name: to PHP every byte beyond ASCII is a letter.
 const phpName = `[A-Za-z_[:^ascii:]][\w[:^ascii:]]*`
 
 var (
-	phpOpenTag      = regexp.MustCompile(`(?i)<\?(?:=|php(?:[ \t\r\n]|$))`)
-	phpShortTag     = regexp.MustCompile(`<\?(?:[^xX=]|$)`)
-	phpBlank        = regexp.MustCompile(`^(?:[ \t\r\n]+|(?s:/\*.*?(?:\*/|$)))`)
-	phpLineComment  = regexp.MustCompile(`^((?://|#).*?)(?:[\r\n]|\?>|$)`)
-	phpHeredoc      = regexp.MustCompile(`^<<<[ \t]*(?:(` + phpName + `)|"(` + phpName + `)"|'(` + phpName + `)')[\r\n]`)
-	phpNameGoesOn   = regexp.MustCompile(`^[\w[:^ascii:]]`)
-	phpVariableName = regexp.MustCompile(`^\$` + phpName)
-	phpWordOrNumber = regexp.MustCompile(`^(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*|[\w\\[:^ascii:]]+)`)
-	phpOperator     = regexp.MustCompile(`^(?:===|!==|<=>|\*\*=|\.\.\.|<<=|>>=|\?\?=|\?->|[=!<>.+*/%&|^-]=|[=-]>|<>|::|&&|\|\||\?\?|\+\+|--|<<|>>|\*\*|\?>|#\[|(?s:.))`)
+	openTag = regexp.MustCompile(`(?i)<\?(?:(=|php(?:[ \t\r\n]|$))|[^x]|$)`)
+	unread  = regexp.MustCompile("^(?:<<<|#\\[|`)")
+	blank   = regexp.MustCompile(`^(?:([ \t\r\n]+|(?s:/\*.*?(?:\*/|$)))|((?://|#).*?)(?:[\r\n]|\?>|$))`)
+
+	// patterns are of tokens; the first that matches decides.
+	patterns = []struct {
+		kind tokenKind
+		*regexp.Regexp
+	}{
+		{variable, regexp.MustCompile(`^\$` + phpName)},
+		{word, regexp.MustCompile(`^(?:\d[\d_]*\.[\d_]*|[\w\\[:^ascii:]]+)`)},
+		{literal, regexp.MustCompile(`^(?s:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")`)},
+		{operator, regexp.MustCompile(`^(?:===|!==|<=>|\*\*=|\.\.\.|<<=|>>=|\?\?=|\?->|[=!<>.+*/%&|^-]=|[=-]>|<>|::|&&|\|\||\?\?|\+\+|--|<<|>>|\*\*|\?>|[^'"])`)},
+	}
 )
 
-// next returns the next token; its kind is 0 at the end of the file.
-func (l *phpLexer) next() (phpToken, *Error) {
-	if err := l.skip(); err != nil {
-		return phpToken{}, err
-	}
-	rest := l.src[l.pos:]
-	if rest == "" {
-		return phpToken{}, nil
-	}
-	if strings.IndexByte("'\"`", rest[0]) >= 0 {
-		return l.quoted()
-	}
-	if m := phpHeredoc.FindStringSubmatch(rest); m != nil {
-		return l.heredoc(m)
-	}
-	if n := len(phpVariableName.FindString(rest)); n > 0 {
-		return l.take(phpVariable, n), nil
-	}
-	if n := len(phpWordOrNumber.FindString(rest)); n > 0 {
-		return l.take(phpWord, n), nil
-	}
-	t := l.take(phpOp, len(phpOperator.FindString(rest)))
-	if t.text == "?>" {
-		t.text, l.code = ";", false
-	}
-	return t, nil
-}
-
-func (l *phpLexer) take(kind phpKind, n int) phpToken {
-	l.line += strings.Count(l.src[l.lineAt:l.pos], "\n")
-	l.lineAt = l.pos
-	l.pos += n
-	return phpToken{kind: kind, text: l.src[l.lineAt:l.pos], line: l.line}
-}
-
-// skip moves past text outside of the tags, blanks and comments.
-func (l *phpLexer) skip() *Error {
-	for l.pos < len(l.src) {
-		rest := l.src[l.pos:]
-		n := len(phpBlank.FindString(rest))
+// tokens returns the tokens of a PHP file, without comments, the text outside of its tags, and @, which changes no value.
+func tokens(src string) (code []token, err *Error) {
+	inside := false // of the tags
+	for pos, line := 0, 1; pos < len(src); {
+		rest, n := src[pos:], 0
+		t := token{line: line}
 		switch {
-		case !l.code:
-			n = len(rest)
-			tag := phpOpenTag.FindStringIndex(rest)
-			if tag != nil {
-				n, l.code = tag[1], true
+		case !inside:
+			tag := openTag.FindStringSubmatchIndex(rest)
+			switch {
+			case tag == nil:
+				return code, nil
+			case tag[2] < 0:
+				line += strings.Count(rest[:tag[0]], "\n")
+				return nil, &Error{Line: line, Reason: "<? is code or text here, as php.ini says: write <?php"}
 			}
-			if short := phpShortTag.FindStringIndex(rest); short != nil && (tag == nil || short[0] < tag[0]) {
-				return &Error{Line: 1 + strings.Count(l.src[:l.pos+short[0]], "\n"), Reason: "<? is code or text here, as php.ini says: write <?php"}
-			}
-		case n > 0:
-		case strings.HasPrefix(rest, "#["): // an attribute
-			return nil
+			n, inside = tag[1], true
+		case unread.MatchString(rest):
+			return nil, &Error{Line: line, Reason: "a heredoc, an attribute or a shell command is not read"}
+		case blank.MatchString(rest):
+			found := blank.FindStringSubmatch(rest)
+			n = len(found[1] + found[2])
 		default:
-			comment := phpLineComment.FindStringSubmatch(rest)
-			if comment == nil {
-				return nil
+			for _, pattern := range patterns {
+				if n = len(pattern.FindString(rest)); n > 0 {
+					t.kind, t.text = pattern.kind, rest[:n]
+					break
+				}
 			}
-			n = len(comment[1])
-		}
-		l.pos += n
-	}
-	return nil
-}
-
-// The bytes that have a special meaning in a double-quoted string or heredoc,
-// and in a single-quoted string.
-const (
-	specialInDouble = `\{$`
-	specialInSingle = `\`
-)
-
-var singleQuotedEscapes = strings.NewReplacer(`\\`, `\`, `\'`, `'`)
-
-func (l *phpLexer) quoted() (phpToken, *Error) {
-	t := l.take(phpComputed, 1)
-	quote, special := t.text, specialInDouble
-	if quote == `'` {
-		special = specialInSingle
-	}
-	l.runs = l.runs && l.nested > 0
-	body, plain, err := l.body(t.line, special, func(rest string) int {
-		return len(rest) - len(strings.TrimPrefix(rest, quote))
-	})
-	if err != nil {
-		return t, err
-	}
-	switch text, ok := unescapePHP(body); {
-	case quote == `'`:
-		t.kind, t.text = phpString, singleQuotedEscapes.Replace(body)
-	case quote == `"` && plain && ok:
-		t.kind, t.text = phpString, text
-	case l.runs:
-		t.kind = phpRunning
-	}
-	return t, nil
-}
-
-// heredoc moves past a heredoc or nowdoc. It counts as computed: its
-// indentation rules are not worth implementing for a password.
-func (l *phpLexer) heredoc(start []string) (phpToken, *Error) {
-	t := l.take(phpComputed, len(start[0])-1) // the newline may also be the one before the closing label
-	label, special := cmp.Or(start[1:]...), specialInDouble
-	if start[3] != "" {
-		special = ""
-	}
-	l.runs = l.runs && l.nested > 0
-	_, _, err := l.body(t.line, special, func(rest string) int {
-		if rest[0] != '\n' && rest[0] != '\r' {
-			return 0
-		}
-		after, ok := strings.CutPrefix(strings.TrimLeft(rest[1:], " \t"), label)
-		if !ok || phpNameGoesOn.MatchString(after) {
-			return 0
-		}
-		return len(rest) - len(after)
-	})
-	if l.runs {
-		t.kind = phpRunning
-	}
-	return t, err
-}
-
-// body moves past a string, up to and including its end, whose length the
-// function end returns. It is plain if it contains no variables.
-func (l *phpLexer) body(line int, special string, end func(rest string) int) (body string, plain bool, err *Error) {
-	start, plain := l.pos, true
-	for l.pos < len(l.src) {
-		rest := l.src[l.pos:]
-		if n := end(rest); n > 0 {
-			l.pos += n
-			return l.src[start : l.pos-n], plain, nil
-		}
-		l.pos++
-		switch {
-		case strings.IndexByte(special, rest[0]) < 0:
-		case rest[0] == '\\':
-			if len(rest) > 1 && rest[1] != '\n' && rest[1] != '\r' {
-				l.pos++
+			switch {
+			case n == 0:
+				return nil, &Error{Line: line, Reason: "a string that begins here does not end"}
+			case t.kind == literal && !t.unquote():
+				return nil, &Error{Line: line, Reason: "a string has code in it that is not read"}
+			case t.isOp("?>"):
+				t.text, inside = ";", false
 			}
-		case strings.HasPrefix(rest, "{$"), strings.HasPrefix(rest, "${"):
-			plain = false
-			l.pos += strings.IndexByte(rest, '{')
-			if err := l.expression(line); err != nil {
-				return "", false, err
+			if !t.isOp("@") {
+				code = append(code, t)
 			}
-		default:
-			plain = plain && !phpVariableName.MatchString(rest)
 		}
+		line += strings.Count(rest[:n], "\n")
+		pos += n
 	}
-	return "", false, unclosedString(line)
-}
-
-// expression moves past the code in a string, including its closing brace.
-func (l *phpLexer) expression(line int) *Error {
-	if l.nested == maxPHPNesting {
-		return &Error{Line: line, Reason: "strings are nested too deeply here"}
-	}
-	l.nested++
-	defer func() { l.nested-- }()
-	for open := 1; open > 0; {
-		t, err := l.next()
-		switch {
-		case err != nil:
-			return err
-		case t.kind == 0:
-			return unclosedString(line)
-		case t.isOp("{"):
-			open++
-		case t.isOp("}"):
-			open--
-		default:
-			l.runs = l.runs || t.kind == phpOp && !t.isOp("[", "]")
-		}
-	}
-	return nil
-}
-
-func unclosedString(line int) *Error {
-	return &Error{Line: line, Reason: "a string that begins here does not end"}
+	return code, nil
 }
 
 var (
-	// doubleQuotedEscape matches every escape; any other backslash is literal.
-	doubleQuotedEscape = regexp.MustCompile(`\\(?:[ntrvef\\$"]|([0-7]{1,3})|[xX]([[:xdigit:]]{1,2})|u\{([[:xdigit:]]+)\})`)
-	doubleQuotedNamed  = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\v`, "\v", `\e`, "\x1b", `\f`, "\f", `\\`, `\`, `\$`, "$", `\"`, `"`)
+	singleQuotedEscapes = strings.NewReplacer(`\\`, `\`, `\'`, `'`)
+	doubleQuotedEscapes = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\v`, "\v", `\e`, "\x1b", `\f`, "\f", `\\`, `\`, `\$`, "$", `\"`, `"`)
+
+	plainEscape = regexp.MustCompile(`\\[\\$"]`)
+	// notPlain matches what is more than text in a double-quoted string: variables, and bytes and letters by number.
+	notPlain = regexp.MustCompile(`\$(?:` + phpName + `|\{)|\{\$|\\(?:[0-7xX]|u\{)`)
+	// inBraces matches a variable between braces that end where they seem to.
+	inBraces = regexp.MustCompile(`\{\$` + phpName + `(?:\[(?:'[^'"\\]*'|\w+)\]|->\w+)*\}`)
 )
 
-// unescapePHP returns the text of a double-quoted string; ok is false if it
-// contains an invalid code point.
-func unescapePHP(s string) (text string, ok bool) {
-	ok = true
-	text = doubleQuotedEscape.ReplaceAllStringFunc(s, func(escape string) string {
-		m := doubleQuotedEscape.FindStringSubmatch(escape)
-		digits, base := cmp.Or(m[1:]...), 16
-		if digits == "" {
-			return doubleQuotedNamed.Replace(escape)
-		}
-		if m[1] != "" {
-			base = 8
-		}
-		n, err := strconv.ParseUint(digits, base, 31)
-		if m[3] == "" {
-			return string([]byte{byte(n)}) // PHP keeps the low byte of \777
-		}
-		ok = ok && err == nil && utf8.ValidRune(rune(n))
-		return string(rune(n))
-	})
-	return text, ok
+// unquote gives a string the text that PHP has in memory. It reports false if the string may end elsewhere, because
+// of quotes in the code in it.
+func (t *token) unquote() bool {
+	body := t.text[1 : len(t.text)-1]
+	if t.text[0] == '\'' {
+		t.text = singleQuotedEscapes.Replace(body)
+		return true
+	}
+	t.text = doubleQuotedEscapes.Replace(body)
+	body = plainEscape.ReplaceAllString(body, " ")
+	if notPlain.MatchString(body) {
+		t.kind = template
+	}
+	body = inBraces.ReplaceAllString(body, "")
+	return !strings.Contains(body, "{$") && !strings.Contains(body, "${")
 }

@@ -1,18 +1,16 @@
 // Package wpconfig reads the database settings and the addresses in a site's wp-config.php. It evaluates a small
-// part of PHP, in every way that it may run, and knows where it leaves that part.
-//
-// From this module it imports only wpdb, for the rules of table prefixes.
+// part of PHP: constants, the table prefix, if, include and the tests of what is defined and of which files there are.
+// What depends on a request or on the environment has no value; where other code begins, the reading ends, and what is
+// not yet set by then is an error. From this module it imports only wpdb, for the rules of table prefixes.
 package wpconfig
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -25,7 +23,6 @@ type Config struct {
 	Name, User, Password string
 	Network              string // "tcp" or "unix"
 	Address              string // host:port, or the path of a socket
-	Charset              string // empty if missing or computed
 	TablePrefix          string // with Multisite, the prefix of the network's first site
 	Multisite            bool
 	Home, SiteURL        string // WP_HOME and WP_SITEURL; empty if missing, computed, or without effect because of Multisite
@@ -95,152 +92,131 @@ func Locate(path string) string {
 // table prefix is checked last: an error about it comes with all other settings. A *NoSocketError comes with all
 // but Network and Address.
 func Read(path string) (Config, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return Config{}, fmt.Errorf("open the site's configuration: %w", err)
-	}
-	src, err := readFile(path)
-	if err != nil {
-		return Config{}, fmt.Errorf("read the site's configuration %s: %w", path, err)
-	}
-	c, err := read(path, info, src, trustedOwners().haveSocket)
+	c, err := read(path, trustedOwners().haveSocket)
 	if err != nil {
 		return c, fmt.Errorf("read the site's configuration %s: %w", path, err)
 	}
 	return c, nil
 }
 
-func read(path string, info fs.FileInfo, src []byte, isSocket func(path string) bool) (Config, error) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return Config{}, err
-	}
-	resolved, err := filepath.EvalSymlinks(absolute)
-	if err != nil {
+func read(path string, isSocket func(path string) bool) (Config, error) {
+	src, err := readFile(path)
+	absolute, relative := filepath.Abs(path)
+	resolved, broken := filepath.EvalSymlinks(absolute)
+	info, missing := os.Stat(path)
+	if err := cmp.Or(err, relative, broken, missing); err != nil {
 		return Config{}, err
 	}
 	r := newReader(filepath.Dir(absolute), info)
-	if _, failed := r.parse(resolved, "", src); failed != nil {
-		return Config{}, failed
-	}
-	r.run(resolved, place{})
+	r.run(resolved, "", src)
 	if r.failed != nil {
 		return Config{}, r.failed
 	}
-	found := settings{state: cmp.Or(r.settled, r.state), reached: r.settled != nil}
-	if found.state == nil {
-		return Config{}, r.stopped
+	c := Config{Name: r.required("DB_NAME"), User: r.required("DB_USER"), Password: r.required("DB_PASSWORD")}
+	c.Network, c.Address = r.host(isSocket)
+	r.checkCharset()
+	if c.Multisite = r.multisite(); !c.Multisite {
+		c.Home, c.SiteURL = r.optional("WP_HOME"), r.optional("WP_SITEURL")
 	}
-	c := Config{Name: found.required("DB_NAME"), User: found.required("DB_USER"), Password: found.required("DB_PASSWORD")}
-	c.Network, c.Address = found.host(isSocket)
-	c.Charset = found.charset()
-	if c.Multisite = found.multisite(); !c.Multisite {
-		c.Home, c.SiteURL = found.optional("WP_HOME"), found.optional("WP_SITEURL")
-	}
-	c.Content = found.optional("WP_CONTENT_DIR")
-	c.TLS = found.tls(r.flags)
-	c.TablePrefix = found.prefix(r.elsewhere)
-	return c, found.err
+	c.Content = r.optional("WP_CONTENT_DIR")
+	c.TLS = r.tls()
+	c.TablePrefix = r.prefix()
+	return c, r.err
 }
 
-// settings are what WordPress gets. They keep the first error, so that read is a plain list of settings.
-type settings struct {
-	state   *state
-	reached bool // wp-settings.php is included
-	err     error
-}
-
-func (s *settings) fail(name string, found setting, reason string) {
-	if s.err == nil {
-		s.err = &Error{File: found.at.file, Line: found.at.line, Name: name, Reason: reason}
+// refuse keeps the first error of a setting, so that read is a plain list of settings.
+func (r *reader) refuse(name string, at place, reason string) {
+	if r.err == nil {
+		r.err = &Error{File: at.file, Line: at.line, Name: name, Reason: reason}
 	}
 }
 
-// check notes why the value of a setting is not a text that can be told.
-func (s *settings) check(name string, found setting) setting {
-	switch {
-	case found.defined == never:
-		s.fail(name, found, "is not defined")
-	case found.kind == unknown:
-		s.fail(name, found, found.why)
-	case found.defined == perhaps:
-		s.fail(name, found, "is set in some cases only, and which one holds cannot be told")
-	case found.kind != text && found.kind != number:
-		s.fail(name, found, "is not a text")
+// text returns the text of a setting, or notes why it cannot be told.
+func (r *reader) text(name string, found setting) string {
+	switch v := found.value.(type) {
+	case string, int64:
+		return asText(v)
+	case bool, null:
+		r.refuse(name, found.at, "is not a text")
+	default:
+		r.refuse(name, found.at, cmp.Or(found.why, computed))
 	}
-	return found
+	return ""
 }
 
-func (s *settings) required(name string) string {
-	found := s.check(name, s.state.constant(name))
-	if found.text == "" && name != "DB_PASSWORD" {
-		s.fail(name, found, "is empty")
+func (r *reader) required(name string) string {
+	found := r.constant(name)
+	text := r.text(name, found)
+	if text == "" && name != "DB_PASSWORD" {
+		r.refuse(name, found.at, "is empty")
 	}
-	return found.known()
+	return text
 }
 
 // optional returns the value of a setting that may be stored elsewhere.
-func (s *settings) optional(name string) string {
-	unreported := settings{state: s.state}
-	found := unreported.check(name, s.state.constant(name))
-	if unreported.err != nil {
-		return ""
-	}
-	return found.known()
+func (r *reader) optional(name string) string {
+	text, _ := r.constant(name).value.(string)
+	return text
 }
 
-func (s *settings) host(isSocket func(path string) bool) (network, address string) {
-	found := s.state.constant("DB_HOST")
-	if found.defined != never { // WordPress has a default
-		s.check("DB_HOST", found)
+func (r *reader) host(isSocket func(path string) bool) (network, address string) {
+	found, host := r.constant("DB_HOST"), ""
+	if found.why != undefined { // WordPress has a default
+		host = r.text("DB_HOST", found)
 	}
-	network, address, err := parseDBHost(found.known(), isSocket)
+	network, address, err := parseDBHost(host, isSocket)
 	var none *NoSocketError
 	switch {
 	case errors.As(err, &none):
-		if none.Line = found.at.line; s.err == nil {
-			s.err = none
+		if none.Line = found.at.line; r.err == nil {
+			r.err = none
 		}
 	case err != nil:
-		s.fail("DB_HOST", found, dbHostForms)
+		r.refuse("DB_HOST", found.at, err.Error())
 	}
 	return network, address
 }
 
-// charset returns the character set of WordPress's connection. Over one that is not UTF-8, WordPress stores the bytes of
-// UTF-8 as if they were that character set's, and reads them back likewise; everybody else reads other letters.
-func (s *settings) charset() string {
-	name := s.optional(Charset)
+// checkCharset refuses a connection of WordPress that is not UTF-8. Over one, it stores the bytes of UTF-8 as if they were
+// that character set's, and reads them back likewise; everybody else reads other letters.
+func (r *reader) checkCharset() {
+	name := r.optional(Charset)
 	if name != "" && !slices.Contains([]string{"utf8", "utf8mb3", "utf8mb4"}, strings.ToLower(name)) {
-		s.fail(Charset, s.state.constant(Charset), "is neither utf8 nor utf8mb4: WordPress stores letters like ü over such a connection so that only it can read them. "+
+		r.refuse(Charset, r.constant(Charset).at, "is neither utf8 nor utf8mb4: WordPress stores letters like ü over such a connection so that only it can read them. "+
 			"Convert the texts in the database, and set it to utf8mb4")
 	}
-	return name
 }
 
 // multisite is WordPress's is_multisite.
-func (s *settings) multisite() bool {
-	found, explicit := s.state.constants[Multisite]
+func (r *reader) multisite() bool {
+	found, explicit := r.constants[Multisite]
 	switch {
 	case !explicit:
 		return slices.ContainsFunc([]string{"SUBDOMAIN_INSTALL", "VHOST", "SUNRISE"}, func(name string) bool {
-			return s.state.constant(name).defined == always
+			return r.constant(name).why == ""
 		})
-	case found.kind == unknown:
-		s.fail(Multisite, found, found.why)
-	case found.defined == perhaps && found.truthy():
-		s.fail(Multisite, found, "is set in some cases only, and which one holds cannot be told")
+	case found.value == nil:
+		r.text(Multisite, found)
 	}
-	return found.truthy()
+	return truthy(found.value)
 }
+
+// clientFlags are the constants for MYSQL_CLIENT_FLAGS that are about TLS. Like here, PHP verifies nothing
+// unless told to.
+var clientFlags = map[string]int64{"MYSQLI_CLIENT_SSL": ssl, "MYSQLI_CLIENT_SSL_VERIFY_SERVER_CERT": sslVerifies}
+
+const (
+	ssl         = 1 << 11
+	sslVerifies = 1 << 30
+)
 
 // tls returns the TLS mode that the flags of mysqli_real_connect imply (wpdb::db_connect, WordPress 7.0.4). If
 // they cannot be told, all that are named count: when in doubt, connections are encrypted.
-func (s *settings) tls(named int64) (mode wpdb.TLS) {
-	found, explicit := s.state.constants["MYSQL_CLIENT_FLAGS"]
-	flags, err := strconv.ParseInt(found.known(), 10, 64)
-	if err != nil || found.defined != always {
-		flags = named
+func (r *reader) tls() wpdb.TLS {
+	found, explicit := r.constants["MYSQL_CLIENT_FLAGS"]
+	flags, known := found.value.(int64)
+	if !known {
+		flags = r.flags
 	}
 	switch {
 	case !explicit:
@@ -252,21 +228,23 @@ func (s *settings) tls(named int64) (mode wpdb.TLS) {
 	return ""
 }
 
-// prefix returns the table prefix. A file for Debian's wp-config.php, which has a default, need not set it. What cannot be
-// followed may have called code that sets it elsewhere, such as that of an autoloader, at any time.
-func (s *settings) prefix(elsewhere bool) string {
-	found := s.state.variable(TablePrefix)
+// prefix returns the table prefix. A file for Debian's wp-config.php, which has a default, need not set it. Code that
+// cannot be followed may set it at any time, or leave behind what does, such as an autoloader.
+func (r *reader) prefix() string {
+	found := r.variables[TablePrefix]
 	switch {
-	case elsewhere && s.state.hidden != place{}:
-		s.fail(TablePrefix, setting{at: s.state.hidden}, hidden)
-	case found.kind == null && !s.reached:
+	case r.beyond != place{}:
+		r.refuse(TablePrefix, r.beyond, hidden)
+		return ""
+	case found.value == null{} && !r.settled:
 		return "wp_"
-	case found.kind == null:
-		s.fail(TablePrefix, found, "is not set")
-	case !wpdb.ValidPrefix(s.check(TablePrefix, found).known()):
-		s.fail(TablePrefix, found, "contains other characters than letters, digits and _, or is empty or too long")
-	default:
-		return found.text
+	case found.value == null{}:
+		r.refuse(TablePrefix, found.at, "is not set")
+		return ""
 	}
-	return ""
+	prefix := r.text(TablePrefix, found)
+	if !wpdb.ValidPrefix(prefix) {
+		r.refuse(TablePrefix, found.at, "contains other characters than letters, digits and _, or is empty or too long")
+	}
+	return prefix
 }

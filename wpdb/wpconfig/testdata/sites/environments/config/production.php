@@ -1,5 +1,5 @@
 <?php
 const DB_NAME = 'production', DB_USER = 'reader';
-define('DB_PASSWORD', "p\x77");
+define('DB_PASSWORD', "p\$w");
 require dirname(__DIR__) . '/config/host.php';
 return ['anything'];
