@@ -267,6 +267,7 @@ func TestDeviations(t *testing.T) {
 			"20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00 22:30 23:00", DefaultDeviations,
 		},
 		{"starts after midnight", example{hours: long}, "22:00 22:30 23:00 23:30 24:00 24:30 25:00", "22:00 22:30 23:00 23:30", Deviations{StartWithinDay: true}},
+		{"starts before midnight", example{hours: []WorkPeriod{{Weekday: 1, Start: -50, End: 120}}}, "00:-50 00:-20 00:10 00:40", "00:10 00:40", Deviations{StartWithinDay: true}},
 		{"days before today", example{hours: late, window: &Window{Now: Moment{monday + 1, 0}, Opens: Moment{monday + 1, 0}}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "", Deviations{RejectPast: true}},
 		{
 			"the hour that the clock skips",

@@ -38,7 +38,7 @@ type Deviations struct {
 	BlockAcrossMidnight bool
 	// RejectPast offers nothing before now, not even on earlier days, whatever the booking window is.
 	RejectPast bool
-	// StartWithinDay offers no start at or after 24:00, even if working hours continue.
+	// StartWithinDay offers no start before 00:00, and none at or after 24:00, even if working hours reach further.
 	StartWithinDay bool
 	// SkipMissingHour offers customers no start in the hour that a spring change of
 	// the clock skips.
@@ -221,7 +221,11 @@ func (c *Calendar) appendSlots(grid []Slot, r Resource, day Day, q Request) []Sl
 	}
 	occupied, missing := c.occupancyOn(day, r, q), c.missingHour(day)
 	for _, h := range hours {
-		for start := h.start; start <= h.end-q.Duration; start += c.Service.Step {
+		first := h.start
+		if first < 0 && c.Deviations.StartWithinDay {
+			first = (first%c.Service.Step + c.Service.Step) % c.Service.Step
+		}
+		for start := first; start <= h.end-q.Duration; start += c.Service.Step {
 			if start >= dayEnd && c.Deviations.StartWithinDay {
 				break
 			}
