@@ -342,7 +342,7 @@ func TestStrictHandling(t *testing.T) {
 		t.Errorf("a write: status %d: %s", recorder.Code, body)
 	}
 	for body, wrong := range map[string]map[string]any{
-		`POST /services {"name":"Typo","price":50,"chargeamount":5}`:   {"price": "Unknown field", "chargeamount": "Unknown field; did you mean charge_amount?"},
+		`POST /services {"name":"Typo","price":50,"chargeamount":5}`:   {"price": "Unknown field; did you mean charge_amount?", "chargeamount": "Unknown field; did you mean charge_amount?"},
 		`PUT /bookings/1 {"customer":{"emial":"x"},"notes":"Written"}`: {"customer.emial": "Unknown field; did you mean customer.email?"},
 		`PUT /payments/1 {"amuont":5}`:                                 {"amuont": "Unknown field; did you mean amount?"},
 		`POST /bookings/bulk [{"agentid":5}]`:                          {"bookings.agentid": "Unknown field; did you mean bookings.agent_id?"},

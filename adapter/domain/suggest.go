@@ -17,10 +17,14 @@ func Closest(text string, candidates []string) (closest string, likely bool) {
 	return closest, least >= 0 && least <= max(1, len(closest)/3)
 }
 
-// Likely returns the candidate that a text in any letter case may be a misspelling of, or "".
+// Likely returns the candidate that a text in any letter case may be a misspelling of, what a service costs for its price, or "".
 func Likely(text string, candidates []string) string {
 	if closest, likely := Closest(strings.ToLower(text), candidates); likely {
 		return closest
+	}
+	const charge = "charge_amount"
+	if strings.EqualFold(text, "price") && slices.Contains(candidates, charge) {
+		return charge
 	}
 	return ""
 }
