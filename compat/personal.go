@@ -46,7 +46,7 @@ func (q *Query) PersonalParameter(parameters QueryInput) string {
 // Personal returns a member with personal data of what a body reads of the document, at any depth and even under a dotted
 // name or in the query, or "".
 func (d Document) Personal(body *Schema) string {
-	read := d.members()
+	read := d.members(body)
 	maps.DeleteFunc(read, func(name string, _ jsontext.Value) bool {
 		return body.property(strings.Split(name, ".")[0]) == nil
 	})

@@ -12,17 +12,20 @@ import (
 // Unknown returns the fields of a document that the schema of a body does not have, at any depth, each with the one that is
 // likely meant, or "". A member of an object is named customer.emial, however it was sent. known are other names.
 func (d Document) Unknown(body *Schema, known func(name string) bool) map[string]string {
-	unknown, fields := map[string]string{}, d.members()
+	unknown, fields := map[string]string{}, d.members(body)
 	maps.DeleteFunc(fields, func(name string, _ jsontext.Value) bool { return known(name) })
 	body.unknownAmong(fields, "", unknown)
 	return unknown
 }
 
 // members returns the members of the document, even of the bare list of a bulk request.
-func (d Document) members() map[string]jsontext.Value {
+func (d Document) members(body *Schema) map[string]jsontext.Value {
 	fields, ok := d.fields()
 	if !ok {
-		fields = map[string]jsontext.Value{bulkList: d.root}
+		fields = map[string]jsontext.Value{}
+		if body.property(bulkList) != nil {
+			fields[bulkList] = d.root
+		}
 		d.complete(fields)
 	}
 	return fields

@@ -356,6 +356,13 @@ func TestStrictHandling(t *testing.T) {
 			t.Errorf("%s %s: %s", method, path, a.body)
 		}
 	}
+	for _, write := range []string{"POST /bookings/1/approve", "PUT /bookings/1", "DELETE /bookings/1", "POST /services"} {
+		method, path, _ := strings.Cut(write, " ")
+		a := s.write(method, path, "[1]", "Prefer", "handling=strict").want(http.StatusBadRequest)
+		if ignored := a.header.Get("X-Ignored-Parameters"); ignored != "" || !strings.Contains(string(a.body), "must be a JSON object") {
+			t.Errorf("%s with a list: ignored %q: %s", write, ignored, a.body)
+		}
+	}
 	wantNoWrites(t, "refused", before, "bookside_api_keys")
 	s.write(http.MethodPut, "/bookings/1", `{"notes":"Written","custom_fields":{"cf_a":"x"}}`, "Prefer", "handling=strict").want(http.StatusOK)
 }
