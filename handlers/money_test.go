@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,95 +59,6 @@ func TestPaymentsFollowTheirOrder(t *testing.T) {
 	}
 }
 
-// TestDeletedCustomerLeavesOrdersOfOthers: wp-admin moves an order without its payments. Successful
-// payments keep their customer from being deleted, and no others are deleted.
-func TestDeletedCustomerLeavesOrdersOfOthers(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	left := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"X","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
-	pay := func(status string) string {
-		id := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"status":"`+status+`"}`).want(http.StatusCreated).at("data", "id"))
-		s.database.Execute(t, "UPDATE wp_latepoint_transactions SET customer_id = "+left+" WHERE id = "+id)
-		return id
-	}
-	succeeded, failed, lost := pay("succeeded"), pay("failed"), pay("failed")
-	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET order_id = 8000000 WHERE id = "+lost)
-	if a := s.write(http.MethodDelete, "/customers/"+left, "").want(http.StatusBadRequest); a.at("code") != "customer_has_payments" {
-		t.Errorf("%s", a.body)
-	}
-	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'processing' WHERE id = "+succeeded)
-	s.write(http.MethodDelete, "/customers/"+left, "").want(http.StatusOK)
-	for id, want := range map[string]int{succeeded: http.StatusOK, failed: http.StatusOK, lost: http.StatusNotFound} {
-		s.get("/payments/" + id).want(want)
-	}
-}
-
-// TestPaymentIsOfTheOrdersCustomer: another customer is refused, unless the order has none.
-func TestPaymentIsOfTheOrdersCustomer(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	before := s.database.Snapshot(t)
-	for body, want := range map[string]string{
-		`"customer_id":12,"amount":10`:                     `Invalid customer ID provided: the order is another customer's`,
-		`"customer_id":"12","amount":10,"booking_id":1441`: `Invalid customer ID provided: the order is another customer's`,
-	} {
-		if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,`+body+`}`).want(http.StatusUnprocessableEntity); a.at("error") != want {
-			t.Errorf("%s: %s", body, a.body)
-		}
-	}
-	if a := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"customer_id":99999}`).want(http.StatusBadRequest); a.at("error") != "Invalid customer ID provided" {
-		t.Errorf("%s", a.body)
-	}
-	wantNoWrites(t, "refused", before)
-	for sent, want := range map[string]string{"153": "153", "0": "153", `""`: "153"} {
-		paid := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"customer_id":`+sent+`}`).want(http.StatusCreated)
-		if got := paid.at("data", "customer_id"); got != want {
-			t.Errorf("%s: the payment is customer %v's", sent, got)
-		}
-	}
-	// For a booking that was moved to another customer without its order.
-	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 1441")
-	if got := s.write(http.MethodPost, "/payments", `{"booking_id":1441,"amount":10,"customer_id":12}`).want(http.StatusCreated).at("data", "customer_id"); got != "153" {
-		t.Errorf("the payment is customer %v's", got)
-	}
-	s.database.Execute(t, "UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403")
-	if got := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":10,"customer_id":12}`).want(http.StatusCreated).at("data", "customer_id"); got != "12" {
-		t.Errorf("the payment is customer %v's", got)
-	}
-}
-
-// TestRefundedPaymentsKeepTheirCustomer: a refunded payment counts as a payment, however it was refunded,
-// with an order or without, until it is deleted, which deletes its refunds too.
-func TestRefundedPaymentsKeepTheirCustomer(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	for name, c := range map[string]struct{ order, refund string }{
-		"by the plugin":                       {"%s", "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "},
-		"by the plugin, without an order":     {"NULL", "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "},
-		"with a row":                          {"%s", "INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 10, "},
-		"with a row, without an order":        {"NULL", "INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 10, "},
-		"with both, of an order that is gone": {"8000000", "UPDATE wp_latepoint_transactions t, wp_latepoint_transaction_refunds r SET t.status = 'refunded', r.transaction_id = t.id WHERE r.amount = 1 AND t.id = "},
-	} {
-		t.Run(name, func(t *testing.T) { // not parallel: they count all refunds
-			customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
-			order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":`+customer+`,"subtotal":10,"total":10}`).want(http.StatusCreated).at("id"))
-			payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":10}`).want(http.StatusCreated).at("data", "id"))
-			s.database.Execute(t, "DELETE FROM wp_latepoint_transaction_refunds", "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES (8000000, 1)",
-				"UPDATE wp_latepoint_transactions SET order_id = "+strings.ReplaceAll(c.order, "%s", order)+" WHERE id = "+payment, c.refund+payment)
-			before := s.database.Snapshot(t)
-			if a := s.write(http.MethodDelete, "/customers/"+customer, "").want(http.StatusBadRequest); a.at("code") != "customer_has_payments" {
-				t.Errorf("%s", a.body)
-			}
-			wantNoWrites(t, "refused", before)
-			s.write(http.MethodDelete, "/payments/"+payment, "").want(http.StatusOK)
-			if n := s.count("latepoint_transaction_refunds", "transaction_id = "+payment); n != 0 {
-				t.Errorf("%d refunds are left", n)
-			}
-			s.write(http.MethodDelete, "/customers/"+customer, "").want(http.StatusOK)
-		})
-	}
-}
-
 // paidOrder returns a server on which order 1403, which costs 135, was paid in full, and the path of its
 // payment. Invoice 1270 covers the full amount.
 func paidOrder(t *testing.T) (s *server, path string) {
@@ -176,329 +86,6 @@ func wantMoney(t *testing.T, s *server, step, spent, status, invoice string) {
 	if !slices.Contains(idsOf(s.get("/orders?payment_status="+status+"&per_page=100&sort=id").at("data")), "1403") {
 		t.Errorf("%s: the filter does not find the order", step)
 	}
-}
-
-// TestRefundedPaymentKeepsItsCapture: an existing payment that is refunded stays what it was, and gets a
-// refund beside it.
-func TestRefundedPaymentKeepsItsCapture(t *testing.T) {
-	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	for name, body := range map[string]string{"by its status": `{"status":"refunded"}`, "by its kind": `{"kind":"refund"}`, "with its amount": `{"status":"refunded","kind":"refund","amount":"135.00"}`} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, path := paidOrder(t)
-			wantMoney(t, s, "paid", "135.00", "fully_paid", "paid")
-			refunded := s.write(http.MethodPut, path, body).want(http.StatusOK)
-			wantFieldsOf(t, refunded, map[string]any{"amount": "string 135", "status": "string succeeded", "kind": "string capture"})
-			wantMoney(t, s, "refunded", "0.00", "refunded", "open")
-			before := s.database.Snapshot(t)
-			s.write(http.MethodPut, path, body).want(http.StatusOK)
-			s.write(http.MethodPut, path, `{"status":"succeeded"}`).want(http.StatusOK)
-			wantNoWrites(t, "refunded again, and succeeded", before)
-
-			s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
-			wantMoney(t, s, "paid again", "135.00", "partially_refunded", "paid")
-			s.write(http.MethodDelete, path, "").want(http.StatusOK)
-			wantMoney(t, s, "the first payment was deleted with its refund", "135.00", "fully_paid", "paid")
-			if n := s.count("latepoint_transaction_refunds", "1"); n != 0 {
-				t.Errorf("%d refunds are left", n)
-			}
-		})
-	}
-}
-
-// TestRefundsOfPlainTransactions: LatePoint before 5.1 has no table for refunds. There a refund is a
-// transaction that names its payment, and repeating the request still refunds only once, whether or not the
-// payment has an order.
-func TestRefundsOfPlainTransactions(t *testing.T) {
-	t.Parallel()
-	for name, order := range map[string]string{"of an order": "1403", "without an order": "NULL", "of order 0": "0"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, path := paidOrder(t)
-			id := strings.TrimPrefix(path, "/payments/")
-			s.database.Execute(t, "DROP TABLE wp_latepoint_transaction_refunds", "UPDATE wp_latepoint_transactions SET order_id = "+order+" WHERE id = "+id)
-			s = newServer(t, s.database)
-			for range 2 {
-				s.write(http.MethodPut, path, `{"status":"refunded","amount":40}`).want(http.StatusOK)
-				if n := s.count("latepoint_transactions", "token = 'refund-of-"+id+"' AND ABS(amount) = 40 AND order_id <=> "+order); n != 1 {
-					t.Fatalf("%d refunds of 40", n)
-				}
-			}
-			s.write(http.MethodPut, path, `{"status":"refunded","amount":136}`).want(http.StatusUnprocessableEntity)
-			s.write(http.MethodPut, path, `{"amount":39}`).want(http.StatusUnprocessableEntity)
-			s.write(http.MethodPut, path, `{"status":"failed"}`).want(http.StatusUnprocessableEntity)
-			s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
-			if n := s.count("latepoint_transactions", "token = 'refund-of-"+id+"' AND ABS(amount) = 95"); n != 1 {
-				t.Errorf("%d refunds of the rest", n)
-			}
-			s.write(http.MethodDelete, path, "").want(http.StatusOK)
-			if n := s.count("latepoint_transactions", "token = 'refund-of-"+id+"'"); n != 0 {
-				t.Errorf("%d refunds are left", n)
-			}
-		})
-	}
-}
-
-// TestRefundsAreBoundedByPayments: money that was not taken cannot be given back, except by force.
-func TestRefundsAreBoundedByPayments(t *testing.T) {
-	t.Parallel()
-	s, path := paidOrder(t)
-	part := fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":35,"kind":"refund"}`).want(http.StatusCreated).at("data", "id"))
-	wantMoney(t, s, "refunded in part", "100.00", "partially_refunded", "open")
-	before := s.database.Snapshot(t)
-	const want = `{"success":false,"error":"Refunds cannot exceed payments. Send force=true to record them all the same."}`
-	for _, c := range [][3]string{
-		{http.MethodPost, "/payments", `{"order_id":1403,"amount":1000,"kind":"refund"}`},
-		{http.MethodPost, "/payments", `{"order_id":1403,"amount":"100.0001","status":"refunded"}`},
-		{http.MethodPut, path, `{"status":"refunded","amount":1000}`},
-		{http.MethodPut, path, `{"amount":34}`},
-		{http.MethodPut, path, `{"status":"failed"}`},
-		{http.MethodPut, path, `{"kind":"authorization"}`},
-		{http.MethodPut, part, `{"amount":136}`},
-	} {
-		if a := s.write(c[0], c[1], c[2]); a.status != http.StatusUnprocessableEntity || string(a.body) != want {
-			t.Errorf("%v: %d %s", c, a.status, a.body)
-		}
-	}
-	if a := s.write(http.MethodPut, path, `{"amount":"1,5"}`).want(http.StatusBadRequest); a.at("error") != "Invalid amount provided" {
-		t.Errorf("%s", a.body)
-	}
-	if a := s.write(http.MethodDelete, path, "").want(http.StatusBadRequest); a.at("error") != "Cannot delete payment with completed status. Please refund first." {
-		t.Errorf("%s", a.body)
-	}
-	wantNoWrites(t, "too much", before)
-
-	s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
-	wantMoney(t, s, "the rest", "0.00", "refunded", "open")
-	s.write(http.MethodDelete, path, "").want(http.StatusOK)
-	s.get(part).want(http.StatusNotFound)
-	wantMoney(t, s, "all was deleted", "0.00", "not_paid", "open")
-
-	s.write(http.MethodPost, "/payments?force=true", `{"order_id":1403,"amount":5,"kind":"refund"}`).want(http.StatusCreated)
-	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":5,"kind":"refund","force":true}`).want(http.StatusCreated)
-	wantMoney(t, s, "by force", "0.00", "refunded", "open")
-}
-
-// TestPartialRefundsOfAPayment: the amount sent with the status is that of the refund, and sending it twice
-// refunds it once.
-func TestPartialRefundsOfAPayment(t *testing.T) {
-	t.Parallel()
-	s, path := paidOrder(t)
-	for _, step := range []struct{ body, spent, status string }{
-		{`{"status":"refunded","amount":35,"notes":"x"}`, "100.00", "partially_refunded"},
-		{`{"status":"refunded","amount":35}`, "100.00", "partially_refunded"},
-		{`{"status":"refunded","amount":40}`, "95.00", "partially_refunded"},
-		{`{"status":"refunded"}`, "0.00", "refunded"},
-	} {
-		changed := s.write(http.MethodPut, path, step.body).want(http.StatusOK)
-		wantFieldsOf(t, changed, map[string]any{"amount": "string 135", "notes": "string x"})
-		wantMoney(t, s, step.body, step.spent, step.status, "open")
-	}
-}
-
-// TestInvoiceFollowsItsPayment: a settled invoice opens again once its payment no longer covers it.
-func TestInvoiceFollowsItsPayment(t *testing.T) {
-	t.Parallel()
-	s, path := paidOrder(t)
-	s.write(http.MethodPut, path, `{"amount":10}`).want(http.StatusOK)
-	wantMoney(t, s, "less", "10.00", "partially_paid", "open")
-	s.write(http.MethodPut, path, `{"amount":135}`).want(http.StatusOK)
-	wantMoney(t, s, "all again", "135.00", "fully_paid", "paid")
-	s.write(http.MethodPut, path, `{"amount":150}`).want(http.StatusOK)
-	wantMoney(t, s, "more", "150.00", "fully_paid", "paid")
-	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":20,"status":"refunded"}`).want(http.StatusCreated)
-	wantMoney(t, s, "a refund", "130.00", "partially_refunded", "open")
-}
-
-// TestPaymentThatThePluginRefunded: the plugin's ability expresses a full refund by the status alone.
-func TestPaymentThatThePluginRefunded(t *testing.T) {
-	t.Parallel()
-	s, path := paidOrder(t)
-	id := strings.TrimPrefix(path, "/payments/")
-	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+id, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) VALUES ("+id+", 35)")
-	wantMoney(t, s, "refunded", "0.00", "refunded", "paid")
-	s.write(http.MethodPut, path, `{"notes":"x"}`).want(http.StatusOK)
-	wantMoney(t, s, "with notes", "0.00", "refunded", "open")
-	before := s.database.Snapshot(t)
-	s.write(http.MethodPut, path, `{"status":"refunded"}`).want(http.StatusOK)
-	s.write(http.MethodPut, path, `{"kind":"refund"}`).want(http.StatusOK)
-	s.write(http.MethodPut, path, `{"kind":"refund","amount":35}`).want(http.StatusOK)
-	wantNoWrites(t, "refunded again", before)
-	// Nothing else brings the money back in several steps.
-	for _, body := range []string{`{"status":"failed"}`, `{"status":"processing"}`, `{"kind":"authorization"}`, `{"kind":"authorization","status":"succeeded"}`, `{"kind":"refund","amount":136}`} {
-		if a := s.write(http.MethodPut, path, body); a.status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d %s", body, a.status, a.body)
-		}
-	}
-	wantNoWrites(t, "refused", before)
-	s.write(http.MethodPut, path, `{"kind":"sale"}`).want(http.StatusOK)
-	wantMoney(t, s, "another kind", "0.00", "refunded", "open")
-	wantFieldsOf(t, s.write(http.MethodPut, path, `{"status":"succeeded"}`).want(http.StatusOK), map[string]any{"status": "string succeeded"})
-	wantMoney(t, s, "succeeded", "0.00", "refunded", "open")
-	if n := s.count("latepoint_transaction_refunds", "transaction_id = "+id+" AND amount IN (35, 100)"); n != 2 {
-		t.Errorf("%d refunds", n)
-	}
-}
-
-// unnamedPayments returns a server on which two payments that name no invoice paid order 1403, and invoice
-// 1270 was set to paid, with the paths of both payments.
-func unnamedPayments(t *testing.T) (s *server, first, second string) {
-	t.Helper()
-	s, whole := paidOrder(t)
-	s.database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE id = "+strings.TrimPrefix(whole, "/payments/"), "UPDATE wp_latepoint_order_invoices SET status = 'open' WHERE id = 1270")
-	pay := func(amount string) string {
-		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":`+amount+`}`).want(http.StatusCreated).at("data", "id"))
-	}
-	first, second = pay("60"), pay("75")
-	s.write(http.MethodPut, "/orders/1403/invoices/1270", `{"status":"paid"}`).want(http.StatusOK)
-	return s, first, second
-}
-
-// TestInvoiceThatWasSetToPaid: it stays paid as long as payments that name no invoice cover it, however
-// some were refunded.
-func TestInvoiceThatWasSetToPaid(t *testing.T) {
-	t.Parallel()
-	s, first, second := unnamedPayments(t)
-	s.write(http.MethodPut, first, `{"notes":"x"}`).want(http.StatusOK)
-	wantMoney(t, s, "notes", "135.00", "fully_paid", "paid")
-	s.write(http.MethodPut, second, `{"status":"refunded"}`).want(http.StatusOK)
-	wantMoney(t, s, "refunded", "60.00", "partially_refunded", "open")
-}
-
-// TestPaidInvoiceWithoutPayments: an invoice that is paid although payments no longer cover it can be put back. Nothing
-// makes it claim more.
-func TestPaidInvoiceWithoutPayments(t *testing.T) {
-	t.Parallel()
-	s, first, second := unnamedPayments(t)
-	const invoice = "/orders/1403/invoices/1270"
-	s.write(http.MethodPut, invoice, `{"status":"paid"}`).want(http.StatusOK)
-	for _, payment := range []string{first, second} {
-		s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(payment, "/payments/"))
-	}
-	before := s.database.Snapshot(t)
-	for _, body := range []string{`{}`, `{"charge_amount":135}`, `{"status":"paid"}`, `{"status":"paid","charge_amount":"135.0000"}`} {
-		s.write(http.MethodPut, invoice, body).want(http.StatusOK)
-	}
-	unprocessable("charge_amount").check(t, "more", s.write(http.MethodPut, invoice, `{"status":"paid","charge_amount":136}`))
-	wantNoWrites(t, "put back", before)
-	s.write(http.MethodPut, invoice, `{"status":"open"}`).want(http.StatusOK)
-}
-
-// TestInvoiceAfterWritesOfOthers: our next write notices what a gateway or wp-admin took away from an
-// invoice.
-func TestInvoiceAfterWritesOfOthers(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ change, spent, status string }{
-		"refunded by the gateway": {"INSERT INTO wp_latepoint_transaction_refunds (amount, transaction_id) SELECT 10, ", "125.00", "partially_refunded"},
-		"refunded by the plugin":  {"UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = ", "0.00", "refunded"},
-		"failed in wp-admin":      {"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE id = ", "0.00", "not_paid"},
-		"lower in wp-admin":       {"UPDATE wp_latepoint_transactions SET amount = 35 WHERE id = ", "35.00", "partially_paid"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, path := paidOrder(t)
-			id := strings.TrimPrefix(path, "/payments/")
-			s.database.Execute(t, c.change+id)
-			s.write(http.MethodPut, path, `{"notes":"x"}`).want(http.StatusOK)
-			wantMoney(t, s, name, c.spent, c.status, "open")
-		})
-	}
-	// A new payment settles it in the write that sees it.
-	s, path := paidOrder(t)
-	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = "+strings.TrimPrefix(path, "/payments/"))
-	again := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
-	if got := again.at("data", "invoice_id"); got != "1270" {
-		t.Errorf("the new payment pays invoice %v", got)
-	}
-	wantMoney(t, s, "paid again", "135.00", "partially_refunded", "paid")
-}
-
-// TestMoneyThatOthersStored: whatever statuses and kinds the plugin stored, no more is given back than was
-// taken, and a refund never counts against another payment.
-func TestMoneyThatOthersStored(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
-	s.database.Execute(t, "UPDATE wp_latepoint_orders SET customer_id = "+customer+" WHERE id = 1403", "DELETE FROM wp_latepoint_order_invoices WHERE order_id = 1403")
-	for _, c := range []struct {
-		name          string
-		money         []string
-		spent, status string
-	}{
-		{"a sale that the plugin refunded", []string{transaction(90001, "refunded", "'sale'", "100"), refundRow(90001, "30")}, "0.00", "refunded"},
-		{"a deposit that the plugin refunded, and a payment", []string{transaction(90001, "refunded", "'deposit'", "100"), refundRow(90001, "30"), transaction(90002, "succeeded", "'capture'", "40")}, "40.00", "partially_refunded"},
-		{"a refunded payment that failed", []string{transaction(90001, "failed", "'capture'", "100"), refundRow(90001, "100"), transaction(90002, "succeeded", "'capture'", "40")}, "40.00", "partially_paid"},
-		{"a refunded payment under way", []string{transaction(90001, "processing", "'capture'", "100"), refundRow(90001, "100")}, "0.00", "processing"},
-		{"a refunded payment that became an authorisation", []string{transaction(90001, "succeeded", "'authorization'", "100"), refundRow(90001, "100"), transaction(90002, "succeeded", "'capture'", "40")}, "40.00", "partially_paid"},
-		{"a refund larger than its payment", []string{transaction(90001, "succeeded", "'capture'", "100"), refundRow(90001, "150"), transaction(90002, "succeeded", "'sale'", "40")}, "40.00", "partially_refunded"},
-		{"a refund that became negative", []string{transaction(90001, "succeeded", "'capture'", "100"), refundRow(90001, "-50")}, "100.00", "partially_paid"},
-		{"refunds larger than all payments", []string{transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "succeeded", "'refund'", "-150")}, "0.00", "refunded"},
-		{"a negative payment", []string{transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "succeeded", "'capture'", "-30")}, "70.00", "partially_refunded"},
-		{"a negative payment that was refunded", []string{transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "refunded", "'capture'", "-30"), refundRow(90002, "5")}, "100.00", "partially_paid"},
-		{"no money at all", []string{transaction(90001, "succeeded", "'capture'", "NULL"), refundRow(90001, "5"), transaction(90002, "succeeded", "'capture'", "10"), refundRow(90002, "NULL")}, "10.00", "partially_paid"},
-	} {
-		t.Run(c.name, func(t *testing.T) { // not parallel: they share the order
-			moneyOf(t, s, "not_paid", c.money...)
-			if a := s.write(http.MethodPut, "/payments/90001", `{"notes":"`+c.name+`"}`); a.status != http.StatusOK {
-				t.Errorf("%d %s", a.status, a.body)
-			}
-			if got := s.get("/customers/"+customer).at("data", "stats", "total_spent"); got != c.spent {
-				t.Errorf("spent %v, want %s", got, c.spent)
-			}
-			for where, got := range map[string]any{
-				"order": s.get("/orders/1403").at("payment_status"), "booking": s.get("/bookings/1441").at("data", "payment_status"),
-			} {
-				if got != c.status {
-					t.Errorf("%s: %v, want %s", where, got, c.status)
-				}
-			}
-			if !slices.Contains(idsOf(s.get("/orders?customer_id="+customer+"&payment_status="+c.status).at("data")), "1403") {
-				t.Error("the filter does not find the order")
-			}
-		})
-	}
-}
-
-// TestPaymentsKeepTheirDirection: a payment that took money never becomes a refund, nor vice versa, and no
-// part of a refused change is applied or confirmed.
-func TestPaymentsKeepTheirDirection(t *testing.T) {
-	t.Parallel()
-	s, path := paidOrder(t)
-	pay := func(body string) string {
-		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,`+body+`}`).want(http.StatusCreated).at("data", "id"))
-	}
-	refund, failed, authorization := pay(`"amount":40,"kind":"refund"`), pay(`"amount":9,"status":"failed"`), pay(`"amount":9,"kind":"authorization"`)
-	whole := pay(`"amount":7,"kind":"sale"`)
-	s.write(http.MethodPut, whole, `{"status":"refunded"}`).want(http.StatusOK)
-	before := s.database.Snapshot(t)
-	for _, c := range []struct{ path, body, field, why string }{
-		{refund, `{"kind":"capture"}`, "kind", "a refund does not become a payment"},
-		{refund, `{"kind":"sale","status":"failed","force":true}`, "kind", "a refund does not become a payment"},
-		{path, `{"kind":"refund","status":"processing"}`, "kind", "only a successful payment can be refunded"},
-		{failed, `{"kind":"refund"}`, "kind", "only a successful payment can be refunded"},
-		{failed, `{"status":"refunded"}`, "status", "only a successful payment can be refunded"},
-		{authorization, `{"kind":"refund"}`, "kind", "only a successful payment can be refunded"},
-		{authorization, `{"status":"refunded"}`, "status", "only a payment that takes money can be refunded"},
-		{path, `{"status":"refunded","kind":"authorization"}`, "kind", "only a payment that takes money can be refunded"},
-		{"", `{"order_id":1403,"amount":1,"status":"refunded","kind":"authorization"}`, "kind", "only a payment that takes money can be refunded"},
-	} {
-		a := s.write(http.MethodPut, c.path, c.body)
-		if c.path == "" {
-			a = s.write(http.MethodPost, "/payments", c.body)
-		}
-		words := map[string]string{"kind": "kind", "status": "payment status"}
-		if want := `{"success":false,"error":"Invalid ` + words[c.field] + ` provided: ` + c.why + `"}`; a.status != http.StatusUnprocessableEntity || string(a.body) != want {
-			t.Errorf("%s %s: %d %s, want %s", c.path, c.body, a.status, a.body, want)
-		}
-	}
-	wantNoWrites(t, "refused", before)
-
-	// Another kind that takes money is not refused.
-	wantFieldsOf(t, s.write(http.MethodPut, whole, `{"status":"refunded","kind":"deposit"}`).want(http.StatusOK), map[string]any{"kind": "string deposit", "status": "string succeeded"})
-	wantFieldsOf(t, s.write(http.MethodPut, authorization, `{"kind":"capture"}`).want(http.StatusOK), map[string]any{"kind": "string capture"})
-	s.write(http.MethodPut, refund, `{"kind":"refund","status":"refunded","notes":"x"}`).want(http.StatusOK)
-	wantMoney(t, s, "in the end", "104.00", "partially_refunded", "open")
 }
 
 // TestPriceOfADiscountedOrder: the total of an order follows from its items, discounts and tax, whatever
@@ -590,95 +177,6 @@ func TestLargestPrices(t *testing.T) {
 	wantNoWrites(t, "too large", before)
 }
 
-// TestOrdersTakeValidCoupons: an order may have a coupon if the add-on would accept it, as often as it may
-// be used.
-func TestOrdersTakeValidCoupons(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, active_to, rules) VALUES
-		('GOOD', '', 'percent', 5, 'active', NULL, NULL), ('OFF', '', 'percent', 5, 'disabled', NULL, NULL), ('LAST', '', 'percent', 5, 'active', '2026-11-21', NULL),
-		('ONCE', '', 'percent', 5, 'active', NULL, '{"limit_total":"1"}'), ('REGULARS', '', 'percent', 5, 'active', NULL, '{"orders_more":"1000"}'),
-		('SERVICE', '', 'percent', 5, 'active', NULL, '{"service_ids":"1,3"}')`)
-	body := func(code string, more string) string {
-		return `{"customer_id":9,"subtotal":50,"total":50,"coupon_code":"` + code + `"` + more + `}`
-	}
-	for _, code := range []string{"OFF", "LAST", "REGULARS", "SERVICE", "UNKNOWN"} {
-		before := s.database.Snapshot(t)
-		unprocessable("coupon_code").check(t, code, s.write(http.MethodPost, "/orders", body(code, "")))
-		wantNoWrites(t, code, before)
-		s.write(http.MethodPost, "/orders", body(code, `,"force":true`)).want(http.StatusCreated)
-	}
-	for _, code := range []string{"GOOD", "good", "", "ONCE"} {
-		if got := fmt.Sprint(s.write(http.MethodPost, "/orders", body(code, "")).want(http.StatusCreated).at("coupon_code")); got != code {
-			t.Errorf("stored %s, want %s", got, code)
-		}
-	}
-	unprocessable("coupon_code").check(t, "once", s.write(http.MethodPost, "/orders", strings.Replace(body("once", ""), ":9", ":10", 1)))
-	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE coupon_code = 'ONCE'")
-	order := fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", body("once", "")).want(http.StatusCreated).at("id"))
-
-	// The same applies to another coupon of an order, but not to the one that it has.
-	unprocessable("coupon_code").check(t, "off", s.write(http.MethodPut, order, `{"coupon_code":"OFF"}`))
-	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET status = 'disabled' WHERE code = 'ONCE'")
-	s.write(http.MethodPut, order, `{"coupon_code":"ONCE","notes":"x"}`).want(http.StatusOK)
-	s.write(http.MethodPut, order, `{"coupon_code":"LAST"}`).want(http.StatusOK) // its period applies only to new orders
-	s.write(http.MethodPut, order, `{"coupon_code":"OFF","force":true}`).want(http.StatusOK)
-	s.write(http.MethodPut, order, `{"coupon_code":""}`).want(http.StatusOK)
-	s.database.Execute(t, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)
-	s.write(http.MethodPut, "/orders/1403", `{"coupon_code":"SERVICE"}`).want(http.StatusOK)
-	// An order keeps a code that the site does not know, with coupons or without the add-on.
-	for _, code := range []string{"Summer 27", "winter"} {
-		if got := s.write(http.MethodPut, order, `{"coupon_code":"`+code+`"}`).want(http.StatusOK).at("coupon_code"); got != code {
-			t.Errorf("stored %v, want %s", got, code)
-		}
-		s.database.Execute(t, "DROP TABLE IF EXISTS wp_latepoint_coupons")
-	}
-}
-
-// TestCouponIsUsedOnce: concurrent orders count each other's use.
-func TestCouponIsUsedOnce(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	s.database.Execute(t, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
-	var all sync.WaitGroup
-	var made atomic.Int64
-	for i := range 6 {
-		all.Go(func() {
-			if s.write(http.MethodPost, "/orders", fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1,"coupon_code":"Once"}`, 9+i)).status == http.StatusCreated {
-				made.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if n := s.count("latepoint_orders", "coupon_code = 'ONCE'"); n != 1 || made.Load() != 1 {
-		t.Errorf("%d orders have the coupon, %d were created", n, made.Load())
-	}
-}
-
-// TestCouponIsUsedAgainOnce: of several orders that are reopened together, one gets the last use.
-func TestCouponIsUsedAgainOnce(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	s.database.Execute(t, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
-	var orders []string
-	for i := range 6 {
-		orders = append(orders, fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1,"coupon_code":"ONCE","status":"cancelled"}`, 9+i)).want(http.StatusCreated).at("id")))
-	}
-	var all sync.WaitGroup
-	var opened atomic.Int64
-	for _, order := range orders {
-		all.Go(func() {
-			if s.write(http.MethodPut, order, `{"status":"open"}`).status == http.StatusOK {
-				opened.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	if n := s.count("latepoint_orders", "coupon_code = 'ONCE' AND status = 'open'"); n != 1 || opened.Load() != 1 {
-		t.Errorf("%d orders have the coupon, %d were opened", n, opened.Load())
-	}
-}
-
 // TestCouponsAreCountedAgain: an order that is no longer cancelled, or moves to another customer, uses its
 // coupon again, like a new order.
 func TestCouponsAreCountedAgain(t *testing.T) {
@@ -741,4 +239,179 @@ func TestCouponsAreCountedAgain(t *testing.T) {
 	refused(recent, `{"customer_id":9}`)
 	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons")
 	put(recent, `{"customer_id":9}`).want(http.StatusOK)
+}
+
+// TestMoneyOfAnOrder: whatever happens to the payments of an order, every place says the same. TestRefund, TestInvoicesAfter and
+// TestRandomPaymentsAgree have the rules.
+func TestMoneyOfAnOrder(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	wantMoney(t, s, "paid", "135.00", "fully_paid", "paid")
+	for _, step := range []struct{ method, path, body, spent, status, invoice string }{
+		{http.MethodPut, path, `{"status":"refunded","amount":35,"notes":"x"}`, "100.00", "partially_refunded", "open"},
+		{http.MethodPut, path, `{"status":"refunded","amount":35}`, "100.00", "partially_refunded", "open"},
+		{http.MethodPut, path, `{"status":"refunded"}`, "0.00", "refunded", "open"},
+		{http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`, "135.00", "partially_refunded", "paid"},
+		{http.MethodDelete, path, "", "135.00", "fully_paid", "paid"},
+		{http.MethodPost, "/payments?force=true", `{"order_id":1403,"amount":150,"kind":"refund"}`, "0.00", "refunded", "open"},
+	} {
+		a := s.write(step.method, step.path, step.body)
+		if a.status >= http.StatusBadRequest {
+			t.Fatalf("%s %s: %d %s", step.method, step.body, a.status, a.body)
+		}
+		if step.method == http.MethodPut {
+			wantFieldsOf(t, a, map[string]any{"amount": "string 135", "status": "string succeeded", "kind": "string capture"})
+		}
+		wantMoney(t, s, step.method+" "+step.body, step.spent, step.status, step.invoice)
+	}
+	if n := s.count("latepoint_transaction_refunds", "1"); n != 0 {
+		t.Errorf("%d refunds of the deleted payment are left", n)
+	}
+}
+
+// TestRefusedPayments: what the rules of payments refuse is refused in words, and nothing is written.
+func TestRefusedPayments(t *testing.T) {
+	t.Parallel()
+	s, path := paidOrder(t)
+	pay := func(body string) string {
+		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,`+body+`}`).want(http.StatusCreated).at("data", "id"))
+	}
+	refund, failed := pay(`"amount":40,"kind":"refund"`), pay(`"amount":9,"status":"failed"`)
+	before := s.database.Snapshot(t)
+	const tooMuch = "Refunds cannot exceed payments. Send force=true to record them all the same."
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{http.MethodPost, "/payments", `{"order_id":1403,"amount":1000,"kind":"refund"}`, 422, tooMuch},
+		{http.MethodPut, path, `{"status":"refunded","amount":1000}`, 422, tooMuch},
+		{http.MethodPut, path, `{"amount":34}`, 422, tooMuch},
+		{http.MethodPut, refund, `{"kind":"sale","status":"failed","force":true}`, 422, "Invalid kind provided: a refund does not become a payment"},
+		{http.MethodPut, failed, `{"status":"refunded"}`, 422, "Invalid payment status provided: only a successful payment can be refunded"},
+		{http.MethodPut, path, `{"status":"refunded","kind":"authorization"}`, 422, "Invalid kind provided: only a payment that takes money can be refunded"},
+		{http.MethodPost, "/payments", `{"order_id":1403,"customer_id":12,"amount":10}`, 422, "Invalid customer ID provided: the order is another customer's"},
+		{http.MethodDelete, path, "", 400, "Cannot delete payment with completed status. Please refund first."},
+	} {
+		a := s.write(c.method, c.path, c.body)
+		if want := `{"success":false,"error":"` + c.says + `"}`; a.status != c.status || string(a.body) != want {
+			t.Errorf("%s %s: %d %s, want %s", c.method, c.body, a.status, a.body, want)
+		}
+	}
+	wantNoWrites(t, "refused", before)
+}
+
+// TestCustomerOfAPayment: it is the order's, unless the order has none.
+func TestCustomerOfAPayment(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	for _, c := range []struct{ arrange, body, want string }{
+		{"DO 0", `{"order_id":1403,"amount":10,"customer_id":"153"}`, "153"},
+		{"DO 0", `{"order_id":1403,"amount":10,"customer_id":0}`, "153"},
+		{"UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 1441", `{"booking_id":1441,"amount":10,"customer_id":12}`, "153"}, // moved without its order
+		{"UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403", `{"order_id":1403,"amount":10,"customer_id":12}`, "12"},
+	} {
+		s.database.Execute(t, c.arrange)
+		if got := s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated).at("data", "customer_id"); got != c.want {
+			t.Errorf("%s: the payment is customer %v's, want %s", c.body, got, c.want)
+		}
+	}
+}
+
+// TestPaymentsKeepTheirCustomer: a customer who has paid cannot be deleted, even if the money was given back,
+// with an order or without. wp-admin moves an order without its payments, which stay if they failed.
+func TestPaymentsKeepTheirCustomer(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
+	of := fmt.Sprintf("(id, customer_id, order_id, kind, status, amount) VALUES (90001, %s, %%s, 'capture', '%%s', 10)", customer)
+	for _, c := range []struct {
+		order, status string
+		refunded      bool // by a row
+		kept          bool
+	}{
+		{"1403", "succeeded", false, true}, {"1403", "refunded", false, true}, {"NULL", "refunded", false, true}, {"NULL", "succeeded", true, true},
+		{"8000000", "refunded", true, true}, {"1403", "failed", false, false}, {"8000000", "failed", false, false},
+	} {
+		s.database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE id = 90001", "DELETE FROM wp_latepoint_transaction_refunds",
+			"INSERT INTO wp_latepoint_transactions "+fmt.Sprintf(of, c.order, c.status))
+		if c.refunded {
+			s.database.Execute(t, refundRow(90001, "10"))
+		}
+		before := s.database.Snapshot(t)
+		a := s.write(http.MethodDelete, "/customers/"+customer, "")
+		const want = `{"code":"customer_has_payments","message":"Cannot delete customer with existing payments","data":{"status":400,"payment_count":1}}`
+		if c.kept && string(a.body) != want || !c.kept && a.status != http.StatusOK {
+			t.Errorf("%+v: %d %s", c, a.status, a.body)
+		}
+		if lost := s.get("/payments/90001").status == http.StatusNotFound; lost != (c.order == "8000000" && !c.kept) {
+			t.Errorf("%+v: the payment is lost: %t", c, lost)
+		}
+		if c.kept {
+			wantNoWrites(t, fmt.Sprintf("%+v", c), before)
+		}
+		before.Restore(t)
+	}
+}
+
+// TestOrdersTakeValidCoupons: an order may have a coupon if the add-on would accept it, or by force. TestCouponUnusable and
+// TestCouponUsed have the conditions.
+func TestOrdersTakeValidCoupons(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, active_to, rules) VALUES
+		('GOOD', '', 'percent', 5, 'active', NULL, NULL), ('OFF', '', 'percent', 5, 'disabled', NULL, NULL), ('LAST', '', 'percent', 5, 'active', '2026-11-21', NULL),
+		('REGULARS', '', 'percent', 5, 'active', NULL, '{"orders_more":"1000"}'), ('SERVICE', '', 'percent', 5, 'active', NULL, '{"service_ids":"1,3"}')`)
+	body := func(code string, more string) string {
+		return `{"customer_id":9,"subtotal":50,"total":50,"coupon_code":"` + code + `"` + more + `}`
+	}
+	before := s.database.Snapshot(t)
+	for _, code := range []string{"OFF", "LAST", "REGULARS", "SERVICE", "UNKNOWN"} {
+		unprocessable("coupon_code").check(t, code, s.write(http.MethodPost, "/orders", body(code, "")))
+	}
+	wantNoWrites(t, "refused", before)
+	order := fmt.Sprint("/orders/", s.write(http.MethodPost, "/orders", body("OFF", `,"force":true`)).want(http.StatusCreated).at("id"))
+	unprocessable("coupon_code").check(t, "another", s.write(http.MethodPut, order, `{"coupon_code":"REGULARS"}`))
+	for _, c := range [][2]string{{order, `{"coupon_code":"good"}`}, {order, `{"coupon_code":"LAST"}`}, {order, `{"coupon_code":""}`}, {order, `{"coupon_code":"Summer 27"}`}} {
+		s.write(http.MethodPut, c[0], c[1]).want(http.StatusOK) // the period applies only to new orders, and who knows what an unknown code is
+	}
+	s.database.Execute(t, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)
+	s.write(http.MethodPut, "/orders/1403", `{"coupon_code":"SERVICE"}`).want(http.StatusOK)
+	s.database.Execute(t, "DROP TABLE wp_latepoint_coupons")
+	if got := s.write(http.MethodPut, order, `{"coupon_code":"winter"}`).want(http.StatusOK).at("coupon_code"); got != "winter" {
+		t.Errorf("stored %v", got)
+	}
+}
+
+// TestCouponIsUsedOnce: of several orders that are made, or reopened, at the same time, one gets the last use.
+func TestCouponIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s.database.Execute(t, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
+	together := func(what string, send func(i int) answer, success int) {
+		t.Helper()
+		var all sync.WaitGroup
+		var used atomic.Int64
+		for i := range 6 {
+			all.Go(func() {
+				if send(i).status == success {
+					used.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if n := s.count("latepoint_orders", "coupon_code = 'ONCE' AND status = 'open'"); n != 1 || used.Load() != 1 {
+			t.Errorf("%s: %d orders have the coupon, %d were accepted", what, n, used.Load())
+		}
+	}
+	order := func(i int, status string) answer {
+		return s.write(http.MethodPost, "/orders", fmt.Sprintf(`{"customer_id":%d,"subtotal":1,"total":1,"coupon_code":"Once","status":%q}`, 9+i, status))
+	}
+	together("made", func(i int) answer { return order(i, "open") }, http.StatusCreated)
+	s.database.Execute(t, "DELETE FROM wp_latepoint_orders WHERE coupon_code = 'ONCE'")
+	var orders []string
+	for i := range 6 {
+		orders = append(orders, fmt.Sprint("/orders/", order(i, "cancelled").want(http.StatusCreated).at("id")))
+	}
+	together("reopened", func(i int) answer { return s.write(http.MethodPut, orders[i], `{"status":"open"}`) }, http.StatusOK)
 }

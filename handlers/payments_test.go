@@ -263,29 +263,6 @@ func TestPriceFollowsPayments(t *testing.T) {
 	}
 }
 
-// TestCustomerWithPaymentsStays: a customer who has paid cannot be deleted.
-func TestCustomerWithPaymentsStays(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	created := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated)
-	customer := fmt.Sprint(created.at("data", "id"))
-	order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":`+customer+`,"subtotal":10,"total":10}`).want(http.StatusCreated).at("id"))
-	var payments []string
-	for _, body := range []string{`"amount":4`, `"amount":6`, `"amount":6,"status":"failed"`} {
-		payments = append(payments, fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,`+body+`}`).want(http.StatusCreated).at("data", "id")))
-	}
-	before := s.database.Snapshot(t)
-	a := s.write(http.MethodDelete, "/customers/"+customer, "").want(http.StatusBadRequest)
-	if want := `{"code":"customer_has_payments","message":"Cannot delete customer with existing payments","data":{"status":400,"payment_count":2}}`; string(a.body) != want {
-		t.Errorf("%s, want %s", a.body, want)
-	}
-	wantNoWrites(t, "a customer with payments", before)
-	for _, id := range payments {
-		s.write(http.MethodPut, "/payments/"+id, `{"status":"failed"}`).want(http.StatusOK)
-	}
-	s.write(http.MethodDelete, "/customers/"+customer, "").want(http.StatusOK)
-}
-
 // TestPhonesAreFoundHoweverWritten filters by numbers with and without punctuation.
 func TestPhonesAreFoundHoweverWritten(t *testing.T) {
 	t.Parallel()
@@ -406,82 +383,6 @@ func TestRefundsAreDerived(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRefundsAreStoredNegative: amounts and payment statuses are stored in the
-// plugin's way, which adds up all transactions of an order and knows only four
-// payment statuses.
-func TestRefundsAreStoredNegative(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	moneyOf(t, s, "not_paid")
-	customer := fmt.Sprint(s.get("/orders/1403").at("customer_id"))
-	spent := func() string { return fmt.Sprint(s.get("/customers/"+customer).at("data", "stats", "total_spent")) }
-	before := spent()
-	check := func(step, id, shown, stored, status, storedStatus string) {
-		t.Helper()
-		if got := s.get("/payments/"+id).want(http.StatusOK).at("data", "amount"); got != shown {
-			t.Errorf("%s: amount %v, want %s", step, got, shown)
-		}
-		if s.count("latepoint_transactions", "id = "+id+" AND amount = "+stored) != 1 {
-			t.Errorf("%s: not stored as %s", step, stored)
-		}
-		if got := s.get("/orders/1403").at("payment_status"); got != status {
-			t.Errorf("%s: the order is %v, want %s", step, got, status)
-		}
-		if s.count("latepoint_orders", "id = 1403 AND payment_status = '"+storedStatus+"'") != 1 {
-			t.Errorf("%s: the stored status is not %s", step, storedStatus)
-		}
-	}
-	pay := func(body string) string {
-		t.Helper()
-		return fmt.Sprint(s.write(http.MethodPost, "/payments", body).want(http.StatusCreated).at("data", "id"))
-	}
-	capture := pay(`{"order_id":1403,"amount":135,"customer_id":` + customer + `}`)
-	check("paid", capture, "135.0000", "135", "fully_paid", "fully_paid")
-	created := s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":"35.5","kind":"Refund"}`).want(http.StatusCreated)
-	if created.at("data", "amount") != "35.5" {
-		t.Errorf("the answer has %v", created.at("data", "amount"))
-	}
-	refund := fmt.Sprint(created.at("data", "id"))
-	check("refunded in part", refund, "35.5000", "-35.5", "partially_refunded", "partially_paid")
-	if got := s.get("/orders/1403/transactions/"+refund).at("data", "amount"); got != "35.5000" {
-		t.Errorf("the transaction of the order has %v", got)
-	}
-	put := func(body string) answer {
-		return s.write(http.MethodPut, "/payments/"+refund, body).want(http.StatusOK)
-	}
-	if got := put(`{"amount":135}`).at("data", "amount"); got != "135" {
-		t.Errorf("the answer has %v", got)
-	}
-	check("refunded", refund, "135.0000", "-135", "refunded", "not_paid")
-	if got := spent(); got != before {
-		t.Errorf("spent %s after the refund, %s before the payment", got, before)
-	}
-	s.write(http.MethodPut, "/payments/"+capture, `{"amount":140}`).want(http.StatusOK)
-	s.write(http.MethodPut, "/payments/"+capture, `{"kind":"refund","amount":"135"}`).want(http.StatusOK)
-	check("refunded in part, which it was already", capture, "140.0000", "140", "partially_refunded", "partially_paid")
-	s.write(http.MethodPut, "/payments/"+capture, `{"kind":"refund","amount":"140"}`).want(http.StatusOK)
-	check("refunded, which keeps it", capture, "140.0000", "140", "refunded", "not_paid")
-	moneyOf(t, s, "not_paid")
-	pay(`{"order_id":1403,"amount":135}`)
-	refund = pay(`{"order_id":1403,"amount":5,"kind":"refund"}`)
-	check("a refund again", refund, "5.0000", "-5", "partially_refunded", "partially_paid")
-	put(`{"status":"failed"}`)
-	check("it failed", refund, "5.0000", "-5", "fully_paid", "fully_paid")
-
-	// A status that a client sends is stored, whether the plugin knows it or not.
-	for _, word := range []string{"refunded", "partially_refunded"} {
-		if got := s.write(http.MethodPut, "/orders/1403", `{"payment_status":"`+word+`"}`).want(http.StatusOK).at("payment_status"); got != word {
-			t.Errorf("sent %s, got %v", word, got)
-		}
-		check("sent "+word, refund, "5.0000", "-5", word, word)
-	}
-
-	// A positive refund that others stored is shown and stays unchanged.
-	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'succeeded', amount = 7 WHERE id = "+refund)
-	put(`{"notes":"x","amount":7}`)
-	check("positive", refund, "7.0000", "7", "partially_refunded", "partially_paid")
 }
 
 // TestRefundFiltersMatchShownAmounts filters and sorts by the shown amounts,
