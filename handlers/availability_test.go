@@ -351,43 +351,33 @@ func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
 	}
 }
 
+// TestInvalidAvailabilityRequests: what is wrong with a request for free times or agents is named. TestInvalidParametersAreNamed sends
+// wrong values.
 func TestInvalidAvailabilityRequests(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
+	const day = "service_id=1&agent_id=1&date=2026-11-23"
 	for query, details := range map[string]map[string]string{
-		"":                        {"service_id": "Required", "agent_id": "Required", "date": "Required"},
-		"service_id=1&agent_id=1": {"date": "Required"},
-		"service_id=0&agent_id=0&location_id=0&total_attendees=0&duration=0&date=2026-11-23": {
-			"service_id": "Minimum allowed value is 1", "agent_id": "Minimum allowed value is 1", // in an optional id 0 counts as not sent
-			"total_attendees": "Minimum allowed value is 1", "duration": "Minimum allowed value is 1",
+		"/availability?": {"service_id": "Required", "agent_id": "Required", "date": "Required"},
+		"/availability?service_id[]=1&agent_id[0]=1&date[x]=2026-11-23": {
+			"service_id": "Must be a single value, not a list", "agent_id": "Must be a single value, not a list", "date": "Must be a single value, not a list",
 		},
-		"service_id=any&agent_id=all&location_id=-2&date=23.11.2026&date_to=2026-02-30&explain=why": {
-			"service_id": "Must be an integer", "agent_id": "Must be an integer", "location_id": "Minimum allowed value is 1",
-			"date": "Must be a date in the format YYYY-MM-DD", "date_to": "Must be a date in the format YYYY-MM-DD", "explain": "Must be true or false",
-		},
-		"service_id=8388608&agent_id=8388608&date=2026-11-23&duration=1441&total_attendees=8388608": {
-			"service_id": "Maximum allowed value is 8388607", "agent_id": "Maximum allowed value is 8388607",
-			"duration": "Maximum allowed value is 1440", "total_attendees": "Maximum allowed value is 8388607",
-		},
-		"service_id[]=1&agent_id[0]=1&date[x]=2026-11-23&duration[]=": {
-			"service_id": "Must be a single value, not a list", "agent_id": "Must be a single value, not a list",
-			"date": "Must be a single value, not a list", "duration": "Must be a single value, not a list",
-		},
-		"service_id=1&agent_id=1&date=2026-11-23&date_to=2027-01-24":           {"date_to": "Must be a date from date on, at most 62 days in all"},
-		"service_id=1&agent_id=1&date=2026-11-23&date_to=2026-11-23&explain=1": {"explain": "Explains one day: leave out date_to"},
-		"service_id=99&agent_id=98&location_id=97&duration=7&date=2026-11-23": {
+		"/availability?" + day + "&date_to=2027-01-24":           {"date_to": "Must be a date from date on, at most 62 days in all"},
+		"/availability?" + day + "&date_to=2026-11-23&explain=1": {"explain": "Explains one day: leave out date_to"},
+		"/availability?service_id=99&agent_id=98&location_id=97&duration=7&date=2026-11-23": {
 			"service_id": "Service not found", "agent_id": "Agent not found", "location_id": "Location not found",
 		},
-		"service_id=3&agent_id=98&duration=7&date=2026-11-23": {"agent_id": "Agent not found", "duration": "Must be one of the service's durations: 60, 90; any_duration=1 allows any"},
+		"/availability?service_id=3&agent_id=98&duration=7&date=2026-11-23": {"agent_id": "Agent not found", "duration": durationMessage(7, []int64{60, 90})},
+		"/agents/availability?service_id=99&location_id=98":                 {"service_id": "Service not found", "location_id": "Location not found"},
+		"/agents/availability?service_id=x&start_time=noon":                 {"service_id": "Must be an integer", "start_time": "Must be a time of day as HH:MM or in minutes after midnight"},
 	} {
 		t.Run(query, func(t *testing.T) {
-			s.wantInvalidRequest(t, "/availability?"+query, details)
+			s.wantInvalidRequest(t, query, details)
 		})
 	}
-	s.day(t, "service_id=3&agent_id=1&duration=90&date=2026-11-23")
-	s.get("/availability?service_id=1&agent_id=1&date=2026-11-23&date_to=2027-01-23").want(http.StatusOK)
-	s.get("/availability?service_id=1&agent_id=1&date=9999-12-31&date_to=9999-12-31").want(http.StatusOK)
-	s.get("/availability?service_id=1&agent_id=1&date=1000-01-01").want(http.StatusOK)
+	for _, allowed := range []string{day + "&date_to=2027-01-23", "service_id=3&agent_id=1&duration=90&date=2026-11-23", "service_id=1&agent_id=1&date=9999-12-31&date_to=9999-12-31"} {
+		s.get("/availability?" + allowed).want(http.StatusOK)
+	}
 }
 
 // appointment is a booking that a test inserts.
@@ -457,93 +447,6 @@ func (d dayAnswer) unavailable() []string {
 		found = append(found, text)
 	}
 	return found
-}
-
-// TestExplainEveryReason provokes every reason why a start time is not offered.
-func TestExplainEveryReason(t *testing.T) {
-	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	const next = "2026-11-24" // a Tuesday
-	visit := appointment{id: 11, agent: 1, service: 1, location: 1, date: next, start: "10:00", end: "10:30", buffer: 15}
-	course := appointment{id: 12, agent: 3, service: 4, location: 1, date: next, start: "10:00", end: "11:00", seats: 4}
-	addOn := activate(pluginFile, addOnFile)
-	for name, c := range map[string]struct {
-		appointments []appointment
-		arrange      []string
-		clock        time.Time // now unless set
-		query        string
-		offered      []string
-		unavailable  []string
-	}{
-		"booked, and buffers of the booking": {
-			appointments: []appointment{visit},
-			query:        "service_id=1&agent_id=1&location_id=1&date=" + next,
-			offered:      []string{"11:00"},
-			unavailable:  []string{"09:00 buffer 11", "09:30 booked 11", "10:00 booked 11", "10:30 buffer 11"},
-		},
-		"too few seats": {
-			appointments: []appointment{course},
-			query:        "service_id=4&agent_id=3&total_attendees=3&date=" + next,
-			offered:      []string{"09:00", "11:00"},
-			unavailable:  []string{"10:00 capacity"},
-		},
-		"time off": {
-			arrange: []string{addOn, "INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (1, 0, 0, '" + next + "', 590, 630)"},
-			query:   "service_id=1&agent_id=1&date=" + next,
-			offered: []string{"10:30", "11:00"}, unavailable: []string{"09:00 off_period", "09:30 off_period", "10:00 off_period"},
-		},
-		"the full number of bookings a day": {
-			appointments: []appointment{{id: 11, agent: 1, service: 1, location: 1, date: next, start: "10:00", end: "11:00"}},
-			arrange:      []string{addOn, "INSERT INTO wp_latepoint_agent_meta (object_id, meta_key, meta_value) VALUES (1, 'max_bookings_per_day', '1')"},
-			query:        "service_id=1&agent_id=1&date=" + next,
-			unavailable:  []string{"09:00 capacity", "09:30 capacity", "10:00 capacity", "10:30 capacity", "11:00 capacity"},
-		},
-		"past, and before the window": {
-			arrange:     []string{"INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+1 hour')"},
-			clock:       time.Date(2026, 11, 24, 8, 40, 0, 0, time.UTC),
-			query:       "service_id=1&agent_id=1&date=" + next,
-			offered:     []string{"11:00"},
-			unavailable: []string{"09:00 past", "09:30 past", "10:00 outside_window", "10:30 outside_window"},
-		},
-		"after the window": {
-			arrange:     []string{"UPDATE wp_latepoint_services SET latest_possible_booking = '2026-11-24 11:30' WHERE id = 1"},
-			query:       "service_id=1&agent_id=1&date=" + next,
-			offered:     []string{"09:00", "09:30", "10:00", "10:30"},
-			unavailable: []string{"11:00 outside_window"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newQuietServer(t, "09:00", "12:00", c.appointments...)
-			s.database.Execute(t, c.arrange...)
-			if !c.clock.IsZero() {
-				s.clock = c.clock
-			}
-			day := s.day(t, c.query+"&explain=1")
-			if day.Explain == nil || day.Explain.Missing != nil {
-				t.Fatalf("explain is %+v", day.Explain)
-			}
-			if diff := cmp.Diff(append([]string{}, c.offered...), day.AvailableSlots); diff != "" {
-				t.Errorf("offered (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(append([]string{}, c.unavailable...), day.unavailable()); diff != "" {
-				t.Errorf("unavailable (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestBookingsOfTheNextDayBlock: if working hours run past midnight, a start before midnight is not offered
-// if its end overlaps a booking of the next day.
-func TestBookingsOfTheNextDayBlock(t *testing.T) {
-	t.Parallel()
-	s := newQuietServer(t, "22:00", "26:00", appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-25", start: "00:00", end: "01:00"})
-	for location, want := range map[string][]string{"1": {"22:00", "22:30", "23:00"}, "2": {"22:00", "22:30", "23:00", "23:30"}} {
-		day := s.day(t, "service_id=1&agent_id=1&date=2026-11-24&location_id="+location)
-		if diff := cmp.Diff(want, day.AvailableSlots); diff != "" {
-			t.Errorf("location %s (-want +got):\n%s", location, diff)
-		}
-	}
 }
 
 // activate returns the statement that makes these the active plugins.
@@ -693,23 +596,6 @@ func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
 	}
 }
 
-func TestInvalidFreeAgentsRequests(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	const noTime = "Must be a time of day as HH:MM or in minutes after midnight"
-	for query, details := range map[string]map[string]string{
-		"service_id=99&location_id=98": {"service_id": "Service not found", "location_id": "Location not found"},
-		"service_id=x&location_id=1.5&date=tomorrow&start_time=noon&duration=0&limit=0": {
-			"service_id": "Must be an integer", "location_id": "Must be an integer", "date": "Must be a date in the format YYYY-MM-DD",
-			"start_time": noTime, "duration": "Minimum allowed value is 1", "limit": "Minimum allowed value is 1",
-		},
-	} {
-		t.Run(query, func(t *testing.T) {
-			s.wantInvalidRequest(t, "/agents/availability?"+query, details)
-		})
-	}
-}
-
 // The files of the plugin and of the add-on that enables limits.
 const (
 	pluginFile = "latepoint/latepoint.php"
@@ -754,12 +640,10 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 		arrange []string
 		active  bool
 	}{
-		"without the add-on":        {nil, false},
-		"active on the site":        {[]string{activate(pluginFile, addOnFile)}, true},
-		"in another folder":         {[]string{activate("latepoint-pro/latepoint-pro-features.php", pluginFile)}, true},
-		"in the plugin's own list":  {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features"]')`}, true},
-		"with a longer name":        {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features-of-others"]')`}, false},
-		"its name inside of others": {[]string{activate(pluginFile, "not-latepoint-pro-features.php/other.php")}, false},
+		"without the add-on":       {nil, false},
+		"in another folder":        {[]string{activate("latepoint-pro/latepoint-pro-features.php", pluginFile)}, true},
+		"in the plugin's own list": {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features"]')`}, true},
+		"with a longer name":       {[]string{`INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '["latepoint-pro-features-of-others"]')`}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -847,17 +731,18 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 }
 
 // TestAvailabilityAcrossMidnight: a booking that runs past midnight blocks both days, one that ends at
-// midnight only its own, and no start time is at or after 24:00 although working hours are.
+// midnight only its own; and where working hours run past midnight, bookings of the next day count.
 func TestAvailabilityAcrossMidnight(t *testing.T) {
 	t.Parallel()
 	s := newQuietServer(t, "00:00", "24:00",
 		appointment{id: 11, agent: 1, service: 1, location: 1, date: "2026-11-24", start: "23:00", end: "01:30"},
-		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "22:00", end: "24:00"})
+		appointment{id: 12, agent: 1, service: 1, location: 1, date: "2026-11-26", start: "22:00", end: "24:00"},
+		appointment{id: 13, agent: 1, service: 1, location: 1, date: "2026-11-30", start: "00:00", end: "01:00"})
 	s.database.Execute(t, "INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) VALUES (0, 0, 0, 7, '2026-11-29', 1320, 1620)")
 	const question = "service_id=1&agent_id=1&location_id=1&date="
 	for date, edges := range map[string][2]string{
 		"2026-11-24": {"00:00", "22:00"}, "2026-11-25": {"01:30", "23:00"}, "2026-11-26": {"00:00", "21:00"}, "2026-11-27": {"00:00", "23:00"},
-		"2026-11-29": {"22:00", "23:30"},
+		"2026-11-29": {"22:00", "23:00"},
 	} {
 		t.Run(date, func(t *testing.T) {
 			starts := s.day(t, question+date).AvailableSlots
@@ -865,9 +750,6 @@ func TestAvailabilityAcrossMidnight(t *testing.T) {
 				t.Errorf("%s: from %s to %s, want %s to %s", date, got[0], got[1], edges[0], edges[1])
 			}
 		})
-	}
-	if day := s.day(t, question+"2026-11-29&duration=60"); day.Slots[len(day.Slots)-1].EndTime != "00:30" {
-		t.Errorf("23:30 ends at %s", day.Slots[len(day.Slots)-1].EndTime)
 	}
 }
 
