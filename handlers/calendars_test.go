@@ -1,10 +1,12 @@
 package handlers_test
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,95 +81,17 @@ func TestCalendars(t *testing.T) {
 		"DELETE FROM wp_latepoint_agents_services", // bookings of services no longer offered keep their name
 		"UPDATE wp_latepoint_locations SET full_address = 'High Street 1' WHERE id = 1",
 		"UPDATE wp_latepoint_orders SET customer_comment = 'Ring, twice;\\nplease'")
-	for name, c := range map[string]struct {
-		of     domain.Resource
-		id     int64
-		column string
-	}{"agent": {domain.AgentResource, 5, "agent_id"}, "location": {domain.LocationResource, 2, "location_id"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want := map[string]event{} // by code
-			rows, err := s.database.SQL.QueryContext(t.Context(), fmt.Sprintf(`SELECT b.id, b.booking_code, b.status, v.name, TRIM(CONCAT(c.first_name, ' ', c.last_name)),
-				c.email, c.phone, TRIM(CONCAT(a.first_name, ' ', a.last_name)), COALESCE(o.customer_comment, '') FROM wp_latepoint_bookings b
-				JOIN wp_latepoint_services v ON v.id = b.service_id JOIN wp_latepoint_customers c ON c.id = b.customer_id JOIN wp_latepoint_agents a ON a.id = b.agent_id
-				LEFT JOIN wp_latepoint_order_items i ON i.id = b.order_item_id
-				LEFT JOIN wp_latepoint_orders o ON o.id = i.order_id AND NOT EXISTS (SELECT 1 FROM wp_latepoint_bookings x JOIN wp_latepoint_order_items y ON y.id = x.order_item_id
-					WHERE y.order_id = o.id AND NOT COALESCE(x.%[1]s = %[2]d, FALSE))
-				WHERE b.%[1]s = %[2]d AND b.start_date BETWEEN '2026-08-23' AND '2027-11-21'`, c.column, c.id))
-			if err != nil {
-				t.Fatal(err)
+	for of, id := range map[domain.Resource]int64{domain.AgentResource: 5, domain.LocationResource: 2} {
+		within := s.ids(t, fmt.Sprintf("SELECT id FROM {bookings} WHERE %s_id = %d AND start_date BETWEEN '2026-08-23' AND '2027-11-21'", of, id))
+		for _, details := range []keys.Details{keys.Busy, keys.Names, keys.Full} {
+			a := s.read(s.calendar(details, of, id))
+			if n := len(eventsIn(t, a)); n != len(within) || n < 10 {
+				t.Errorf("%s %s: %d events, want %d", of, details, n, len(within))
 			}
-			defer rows.Close()
-			cancelled, tentative := 0, 0
-			for rows.Next() {
-				var id, code, status, service, customer, email, phone, agent, comment string
-				if err := rows.Scan(&id, &code, &status, &service, &customer, &email, &phone, &agent, &comment); err != nil {
-					t.Fatal(err)
-				}
-				e := event{"UID": code + "@127.0.0.1", "SUMMARY": service + ": " + customer, "STATUS": "CONFIRMED", "busy": "booking-" + id + "@127.0.0.1"}
-				switch status {
-				case "cancelled":
-					e["STATUS"] = "CANCELLED"
-					cancelled++
-				case "pending":
-					e["STATUS"] = "TENTATIVE"
-					tentative++
-				}
-				if c.of == domain.LocationResource {
-					e["SUMMARY"] += " (" + agent + ")"
-				}
-				for _, text := range []string{"Booking: " + code, "Status: " + status, "Agent: " + agent, "Customer: " + customer, "Phone: " + phone, "E-mail: " + email, comment} {
-					if !strings.HasSuffix(text, ": ") {
-						e["DESCRIPTION"] += text + "|"
-					}
-				}
-				want[code] = e
-			}
-			if err := rows.Err(); err != nil || len(want) < 10 || cancelled == 0 || tentative == 0 {
-				t.Fatalf("%v: %d bookings, %d cancelled, %d tentative", err, len(want), cancelled, tentative)
-			}
-			for _, details := range []keys.Details{keys.Busy, keys.Names, keys.Full} {
-				a := s.read(s.calendar(details, c.of, c.id))
-				events := eventsIn(t, a)
-				if len(events) != len(want) {
-					t.Errorf("%s: %d events, want %d", details, len(events), len(want))
-				}
-				byUID := map[string]event{}
-				for _, e := range events {
-					byUID[e["UID"]] = e
-				}
-				for code, w := range want {
-					uid, summary := w["UID"], w["SUMMARY"]
-					if details == keys.Busy {
-						uid, summary = w["busy"], "Busy"
-					}
-					e := byUID[uid]
-					if e["STATUS"] != w["STATUS"] || plainText(e["SUMMARY"]) != summary {
-						t.Fatalf("%s, %s: %v, want %v", details, code, e, w)
-					}
-					if free := e["TRANSP"] == "TRANSPARENT"; free != (w["STATUS"] == "CANCELLED") {
-						t.Errorf("%s: %v", details, e)
-					}
-					if details == keys.Busy && (len(e) > 8 || e["LOCATION"] != "") {
-						t.Errorf("busy shows more: %v", e)
-					}
-					if shown := e["DESCRIPTION"] != ""; shown != (details == keys.Full) {
-						t.Errorf("%s: %v", details, e)
-					}
-					for text := range strings.SplitSeq(w["DESCRIPTION"], "|") {
-						if details == keys.Full && !strings.Contains(plainText(e["DESCRIPTION"]), strings.Join(strings.Fields(text), " ")) {
-							t.Errorf("%q is not in %q", text, e["DESCRIPTION"])
-						}
-					}
-				}
-			}
-		})
+			first := bytes.SplitAfter(a.body, []byte("END:VEVENT\r\n"))[:6]
+			goldenFile(t, filepath.Join("tables", fmt.Sprintf("calendar-%s-%s.ics", of, details)), bytes.Join(first, nil))
+		}
 	}
-}
-
-// plainText undoes the escapes of a text.
-func plainText(text string) string {
-	return strings.NewReplacer(`\n`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`).Replace(text)
 }
 
 // TestCalendarSecretsOpenNothingElse: the secret of a calendar opens its own address and no other route, no
@@ -520,7 +444,6 @@ const (
 	appleOn    = "INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_apple_calendar', 'on')"
 	allOff     = "INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_google_calendar', 'off'), ('enable_outlook_calendar', 'off'), ('enable_apple_calendar', 'off')"
 	tablesOf14 = "INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint-google-calendar_addon_db_version', '1.0.1')"
-	tablesOf16 = "INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint-google-calendar_addon_db_version', '1.0.2')"
 )
 
 // newServerWithCalendars is like newQuietServer, for a site with the add-ons' tables.
@@ -532,77 +455,51 @@ func newServerWithCalendars(t testing.TB, arrange ...string) *server {
 	return s
 }
 
-// TestEventsOfAgentsBlock: events of an agent's calendar block the agent, by the rules of the add-on that
-// stored them, if it is active.
+// TestEventsOfAgentsBlock: events of an agent's calendar block the agent where the add-on that stored them is active and switched on.
+// TestTimes and TestEventsAsTheAddOnsAsk have the rules of each add-on.
 func TestEventsOfAgentsBlock(t *testing.T) {
 	t.Parallel()
 	s := newServerWithCalendars(t)
-	const tuesday, wednesday, after = "2026-11-24", "2026-11-25", "2026-12-08" // two weeks later
-	grid := []string{"09:00", "09:30", "10:00", "10:30", "11:00"}
-	none := []string{}
-	of := func(calendar, event string, recurrences ...string) func(testing.TB, *server) {
-		return func(t testing.TB, s *server) { s.database.InsertEvent(t, calendar, event, recurrences...) }
-	}
 	const (
 		hour  = "1, '2026-11-24', 600, '2026-11-24', 660"
 		whole = "1, '2026-11-24', 0, '2026-11-24', 1439"
-		days  = "1, '2026-11-24', 1320, '2026-11-25', 630" // 22:00 to 10:30
+		free  = "[09:00 09:30 10:00 10:30 11:00]"
 	)
 	for name, c := range map[string]struct {
-		arrange  []string
-		event    func(testing.TB, *server)
-		offered  map[string][]string // by the end of the query
-		explains string              // the reasons for the last day of offered
+		arrange         []string
+		calendar, event string
+		offered         string
+		explains        string
 	}{
-		"an hour in Google":  {[]string{activate(pluginFile, googleFile)}, of(fixtures.GoogleCalendar, hour), map[string][]string{"agent_id=1&date=" + tuesday: {"09:00", "11:00"}, "agent_id=1&date=" + wednesday: grid, "agent_id=3&location_id=1&date=" + tuesday: grid}, ""},
-		"an hour in Outlook": {[]string{activate(pluginFile, outlookFile)}, of(fixtures.OutlookCalendar, hour), map[string][]string{"agent_id=1&date=" + tuesday: {"09:00", "11:00"}}, ""},
-		"an hour in Apple's": {[]string{activate(pluginFile, appleFile), appleOn}, of(fixtures.AppleCalendar, hour), map[string][]string{"agent_id=1&date=" + tuesday: {"09:00", "11:00"}}, ""},
-		"another agent is free": {[]string{activate(pluginFile, googleFile)}, of(fixtures.GoogleCalendar, whole), map[string][]string{
-			"agent_id=1&date=" + tuesday: none, "agent_id=1&location_id=2&date=" + tuesday: none, "agent_id=any&date=" + tuesday: grid,
-		}, ""},
-		"the add-on is not active":     {nil, of(fixtures.GoogleCalendar, whole), map[string][]string{"agent_id=1&date=" + tuesday: grid}, ""},
-		"Google's is switched off":     {[]string{activate(pluginFile, googleFile), allOff}, of(fixtures.GoogleCalendar, whole), map[string][]string{"agent_id=1&date=" + tuesday: none}, ""},
-		"Apple's is switched off":      {[]string{activate(pluginFile, appleFile), allOff}, of(fixtures.AppleCalendar, whole), map[string][]string{"agent_id=1&date=" + tuesday: grid}, ""},
-		"Apple's is not switched on":   {[]string{activate(pluginFile, appleFile)}, of(fixtures.AppleCalendar, whole), map[string][]string{"agent_id=1&date=" + tuesday: grid}, ""},
-		"all day in Apple's":           {[]string{activate(pluginFile, appleFile), appleOn}, of(fixtures.AppleCalendar, "1, '2026-11-24', 0, '2026-11-25', 0"), map[string][]string{"agent_id=1&date=" + tuesday: grid}, ""},
-		"all day in Outlook":           {[]string{activate(pluginFile, outlookFile)}, of(fixtures.OutlookCalendar, "1, '2026-11-24', 0, '2026-11-25', 0"), map[string][]string{"agent_id=1&date=" + tuesday: none, "agent_id=1&date=" + wednesday: grid}, ""},
-		"a night, Google 1.4":          {[]string{activate(pluginFile, googleFile), tablesOf14}, of(fixtures.GoogleCalendar, days), map[string][]string{"agent_id=1&date=" + wednesday: grid}, ""},
-		"a night, Google 1.6":          {[]string{activate(pluginFile, googleFile), tablesOf16}, of(fixtures.GoogleCalendar, days), map[string][]string{"agent_id=1&date=" + tuesday: grid, "agent_id=1&date=" + wednesday: {"10:30", "11:00"}}, ""},
-		"a night, unknown version":     {[]string{activate(pluginFile, googleFile)}, of(fixtures.GoogleCalendar, days), map[string][]string{"agent_id=1&date=" + wednesday: {"10:30", "11:00"}}, ""},
-		"weekly":                       {[]string{activate(pluginFile, googleFile)}, of(fixtures.GoogleCalendar, hour, "'WEEKLY', 2, NULL, 'TU', NULL"), map[string][]string{"agent_id=1&date=" + after: {"09:00", "11:00"}, "agent_id=1&date=2026-12-01": grid}, ""},
-		"weekly until that day":        {[]string{activate(pluginFile, googleFile)}, of(fixtures.GoogleCalendar, hour, "'WEEKLY', 1, NULL, 'TU', '2026-12-08'"), map[string][]string{"agent_id=1&date=" + after: grid, "agent_id=1&date=2026-12-01": {"09:00", "11:00"}}, ""},
-		"an event without an end":      {[]string{activate(pluginFile, googleFile)}, of(fixtures.GoogleCalendar, "1, '2026-11-24', 660, NULL, NULL"), map[string][]string{"agent_id=1&date=" + tuesday: none, "agent_id=1&date=" + wednesday: grid}, ""},
-		"buffers of the service count": {[]string{activate(pluginFile, googleFile), "UPDATE wp_latepoint_services SET buffer_before = 15 WHERE id = 1"}, of(fixtures.GoogleCalendar, "1, '2026-11-24', 540, '2026-11-24', 560"), map[string][]string{"agent_id=1&date=" + tuesday: {"10:00", "10:30", "11:00"}}, "09:00 calendar, 09:30 calendar"},
-		"time off comes first":         {[]string{activate(pluginFile, googleFile, addOnFile), "INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (1, 0, 0, '2026-11-24', 540, 600)"}, of(fixtures.GoogleCalendar, hour), map[string][]string{"agent_id=1&date=" + tuesday: {"11:00"}}, "09:00 off_period, 09:30 off_period, 10:00 calendar, 10:30 calendar"},
+		"an hour in Google":            {[]string{activate(pluginFile, googleFile)}, fixtures.GoogleCalendar, hour, "[09:00 11:00]", "09:30 calendar, 10:00 calendar, 10:30 calendar"},
+		"an hour in Outlook":           {[]string{activate(pluginFile, outlookFile)}, fixtures.OutlookCalendar, hour, "[09:00 11:00]", ""},
+		"an hour in Apple's":           {[]string{activate(pluginFile, appleFile), appleOn}, fixtures.AppleCalendar, hour, "[09:00 11:00]", ""},
+		"the add-on is not active":     {nil, fixtures.GoogleCalendar, whole, free, ""},
+		"Google's is switched off":     {[]string{activate(pluginFile, googleFile), allOff}, fixtures.GoogleCalendar, whole, "[]", ""},
+		"Apple's is switched off":      {[]string{activate(pluginFile, appleFile), allOff}, fixtures.AppleCalendar, whole, free, ""},
+		"Apple's is not switched on":   {[]string{activate(pluginFile, appleFile)}, fixtures.AppleCalendar, whole, free, ""},
+		"another agent's":              {[]string{activate(pluginFile, googleFile)}, fixtures.GoogleCalendar, "3" + whole[1:], free, ""},
+		"buffers of the service count": {[]string{activate(pluginFile, googleFile), "UPDATE wp_latepoint_services SET buffer_before = 15 WHERE id = 1"}, fixtures.GoogleCalendar, "1, '2026-11-24', 540, '2026-11-24', 560", "[10:00 10:30 11:00]", "09:00 calendar, 09:30 calendar"},
+		"time off comes first": {[]string{activate(pluginFile, googleFile, addOnFile), "INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (1, 0, 0, '2026-11-24', 540, 600)"},
+			fixtures.GoogleCalendar, hour, "[11:00]", "09:00 off_period, 09:30 off_period, 10:00 calendar, 10:30 calendar"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.database.Execute(t, activate(pluginFile), "DELETE FROM wp_latepoint_settings WHERE name LIKE 'enable%calendar' OR name = 'active_addons'",
-				"DELETE FROM wp_options WHERE option_name LIKE 'latepoint-google%'", "DELETE FROM wp_latepoint_blocked_periods",
-				"UPDATE wp_latepoint_services SET buffer_before = 0 WHERE id = 1", "DELETE FROM wp_latepoint_gcal_events",
-				"DELETE FROM wp_latepoint_outlook_events", "DELETE FROM wp_latepoint_apple_calendar_events")
+				"DELETE FROM wp_latepoint_blocked_periods", "UPDATE wp_latepoint_services SET buffer_before = 0 WHERE id = 1",
+				"DELETE FROM wp_latepoint_gcal_events", "DELETE FROM wp_latepoint_outlook_events", "DELETE FROM wp_latepoint_apple_calendar_events")
 			s.database.Execute(t, c.arrange...)
-			c.event(t, s)
-			for query, want := range c.offered {
-				a := s.day(t, "service_id=1&"+query+"&explain=1")
-				if diff := cmp.Diff(want, a.AvailableSlots); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", query, diff)
-				}
-				if got := strings.Join(a.unavailable(), ", "); c.explains != "" && got != c.explains {
-					t.Errorf("%s: %s", query, got)
-				}
+			s.database.InsertEvent(t, c.calendar, c.event)
+			a := s.day(t, "service_id=1&agent_id=1&date=2026-11-24&explain=1")
+			if got := fmt.Sprint(a.AvailableSlots); got != c.offered {
+				t.Errorf("offered %s, want %s", got, c.offered)
 			}
-			// The same days requested as a range have the same starts.
-			for query, want := range c.offered {
-				agent, date, _ := strings.Cut(query, "&date=")
-				got := s.get("/availability?service_id=1&" + agent + "&date=2026-11-23&date_to=2026-12-15").want(http.StatusOK)
-				if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(got.at("data", "days", date))); diff != "" {
-					t.Errorf("%s in a range (-want +got):\n%s", query, diff)
-				}
-			}
-			if strings.Contains(s.log.String(), fixtures.EventText) {
-				t.Error("the log has the text of an event")
+			if got := strings.Join(a.unavailable(), ", "); c.explains != "" && got != c.explains {
+				t.Errorf("explained by %s", got)
 			}
 		})
+	}
+	if strings.Contains(s.log.String(), fixtures.EventText) {
+		t.Error("the log has the text of an event")
 	}
 }
 
