@@ -97,7 +97,7 @@ var allowedImports = map[string][]string{
 	// Test databases and browsers, and tools for releases and load tests.
 	"fixtures":               {"fixtures/schema"},
 	"fixtures/schema":        {},
-	"fixtures/sitefile":      {"fixtures", "fixtures/schema"},
+	"fixtures/sitefile":      {"adapter/automation", "adapter/availability", "adapter/customers", "adapter/domain", "adapter/orders", "adapter/payments", "adapter/pricing", "adapter/records", "adapter/session", "adapter/slots", "fixtures", "fixtures/schema"},
 	"fixtures/browser":       {"fixtures"},
 	"fixtures/companiontest": {"adapter/companion", "adapter/domain", "adapter/signed", "wpdb"},
 	"fixtures/anonymise":     {"fixtures", "fixtures/schema", "fixtures/sitefile"},
