@@ -140,7 +140,7 @@ func (b *bench) measureSample(ctx context.Context, server string, size int) (err
 		_, dropErr := db.ExecContext(context.WithoutCancel(ctx), "DROP DATABASE "+name)
 		err = errors.Join(err, dropErr, db.Close())
 	}()
-	if err := fixtures.Grow(ctx, db, size); err != nil {
+	if err := fixtures.Load(ctx, db, fixtures.Grown(size)); err != nil {
 		return err
 	}
 	return b.measureSite(ctx, dsn, size)
