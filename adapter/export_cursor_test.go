@@ -15,7 +15,6 @@ import (
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
@@ -27,12 +26,12 @@ import (
 // exportedList reads a page of a list, and its ids.
 type exportedList func(ctx context.Context, s *session.Session, p session.Paging) ([]int64, error)
 
-func exported[F, T any](filter F, paging func(*F) *session.Paging, read func(context.Context, *session.Session, F) (lists.Page[T], error), id func(T) int64) exportedList {
+func exported[F, T any](filter F, paging func(*F) *session.Paging, read func(context.Context, *session.Session, F) (records.Page[T], error), id func(T) int64) exportedList {
 	return func(ctx context.Context, s *session.Session, p session.Paging) ([]int64, error) {
 		f := filter
 		*paging(&f) = p
 		page, err := read(ctx, s, f)
-		return lists.IDsOf(page.Records, id), err
+		return records.IDsOf(page.Records, id), err
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/bookings"
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -65,7 +65,7 @@ func newNotifyingSite(t *testing.T, setup ...string) (*fixtures.Database, *sessi
 	}
 	db := wpdbtest.Open(t, database, 2)
 	platform := session.NewPlatform(db, fixtures.RecordedNow)
-	platform.Events = events.NewRelay(db, fixtures.RecordedNow, nil, slog.New(slog.DiscardHandler))
+	platform.Events = extensions.NewRelay(db, fixtures.RecordedNow, nil, slog.New(slog.DiscardHandler))
 	site, err := platform.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func TestMessagesThatThePluginSends(t *testing.T) {
 			d.Execute(t, "UPDATE wp_bookside_events SET status = 'started', tries = 1")
 		}, []queuedJob{{10, "booking", "2026-11-26 09:00:00"}}},
 		"a backup was restored": {func(t *testing.T, d *fixtures.Database, site *session.Session, _ int64) {
-			if _, err := events.Drop(t.Context(), site.DB, site.Now); err != nil {
+			if _, err := extensions.DropEvents(t.Context(), site.DB, site.Now); err != nil {
 				t.Fatal(err)
 			}
 		}, []queuedJob{}},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
@@ -293,7 +292,7 @@ func (m *paymentModel) check(t *rapid.T) {
 	if invoiced.GreaterThan(state.net) {
 		t.Errorf("invoices over %s are paid with a net of %s", invoiced, state.net)
 	}
-	stats, err := records.LoadCustomerStats(t.Context(), m.site, []int64{m.customer}, new(lists.Total))
+	stats, err := records.LoadCustomerStats(t.Context(), m.site, []int64{m.customer}, new(records.Total))
 	if err != nil {
 		t.Fatal(err)
 	}

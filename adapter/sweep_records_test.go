@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -19,7 +19,7 @@ func TestDescribedCustomersAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	database.Execute(t, "INSERT INTO wp_bookside_booking_customers (id, first_name, last_name, email, phone) SELECT MIN(id), 'A', 'B', 'a@example.test', '' FROM wp_latepoint_bookings UNION SELECT 999999, 'A', 'B', '', ''")
-	sweeper := upkeep.NewSweeper(db, time.Now, slog.New(slog.DiscardHandler))
+	sweeper := jobs.NewSweeper(db, time.Now, slog.New(slog.DiscardHandler))
 	for _, want := range []int{1, 0} {
 		if deleted, err := sweeper.Forget(t.Context()); err != nil || deleted != want {
 			t.Errorf("%d rows, want %d: %v", deleted, want, err)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/slots"
 )
 
@@ -68,7 +68,7 @@ var AgentParameters = parameters(domain.InvalidParameters,
 )
 
 // AgentList returns a page of agents.
-func (v View) AgentList(page lists.Page[catalog.Agent]) List[Agent] { return list(page, v.agent) }
+func (v View) AgentList(page records.Page[catalog.Agent]) List[Agent] { return list(page, v.agent) }
 
 // AgentDetail returns one agent.
 func (v View) AgentDetail(a catalog.Agent) BothSingle[Agent] { return bothSingle(v.agent(a)) }

@@ -239,10 +239,10 @@ func TestBulkRejection(t *testing.T) {
 
 func TestConflict(t *testing.T) {
 	t.Parallel()
-	at := availability.Moment{Day: dayOf(t, "2026-11-27"), Minutes: 600}
+	const day = "2026-11-27"
 	for want, c := range map[string]domain.SlotConflict{
-		`{"requested_time":"2026-11-27 10:00","agent_id":"any","conflicting_booking_id":null,"available_slots":[]}`:         {Start: at},
-		`{"requested_time":"2026-11-27 10:00","agent_id":5,"conflicting_booking_id":7,"available_slots":["09:00","23:30"]}`: {Start: at, AgentID: 5, BookingID: 7, Free: []availability.Minutes{540, 1410}},
+		`{"requested_time":"2026-11-27 10:00","agent_id":"any","conflicting_booking_id":null,"available_slots":[]}`:         {Day: day, Start: 600},
+		`{"requested_time":"2026-11-27 10:00","agent_id":5,"conflicting_booking_id":7,"available_slots":["09:00","23:30"]}`: {Day: day, Start: 600, AgentID: 5, BookingID: 7, Free: []int{540, 1410}},
 	} {
 		got, err := json.Marshal(Conflict(c))
 		if err != nil || string(got) != want {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 )
@@ -194,7 +193,7 @@ func (q *Query) checkStatus(ctx context.Context, name string, status *string, kn
 }
 
 // BookingList returns a page of bookings.
-func (v View) BookingList(page lists.Page[records.Booking]) List[Booking] {
+func (v View) BookingList(page records.Page[records.Booking]) List[Booking] {
 	return list(page, v.booking)
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 )
@@ -120,8 +119,8 @@ func TestEmptyBooking(t *testing.T) {
 		"in a list":             {View{}.booking(records.Booking{}), list + `}`},
 		"in a list with meta":   {View{}.booking(records.Booking{Meta: map[string]string{}}), list + `,"meta":{}}`},
 		"alone":                 {View{}.BookingDetail(records.BookingDetail{Booking: records.Booking{Meta: map[string]string{}}}, BookingTimes{}), `{"success":true,"data":` + detail + `}}`},
-		"a list":                {View{}.BookingList(lists.Page[records.Booking]{Paging: session.Paging{Page: 1, PerPage: 20}}), `{"success":true,"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0,"has_next_page":false,"has_previous_page":false}}`},
-		"a page beyond the end": {View{}.BookingList(lists.Page[records.Booking]{Paging: session.Paging{Page: 9, PerPage: 20}, Total: 41}), `{"success":true,"data":[],"pagination":{"page":9,"per_page":20,"total":41,"total_pages":3,"has_next_page":false,"has_previous_page":true}}`},
+		"a list":                {View{}.BookingList(records.Page[records.Booking]{Paging: session.Paging{Page: 1, PerPage: 20}}), `{"success":true,"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0,"has_next_page":false,"has_previous_page":false}}`},
+		"a page beyond the end": {View{}.BookingList(records.Page[records.Booking]{Paging: session.Paging{Page: 9, PerPage: 20}, Total: 41}), `{"success":true,"data":[],"pagination":{"page":9,"per_page":20,"total":41,"total_pages":3,"has_next_page":false,"has_previous_page":true}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := json.Marshal(c.record)

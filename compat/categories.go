@@ -3,7 +3,7 @@ package compat
 import (
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 )
 
 // ServiceCategory is a category of services.
@@ -34,7 +34,7 @@ type CategoryPagination struct {
 }
 
 // CategoryList returns a page of categories.
-func (v View) CategoryList(page lists.Page[catalog.ServiceCategory]) CategoryList {
+func (v View) CategoryList(page records.Page[catalog.ServiceCategory]) CategoryList {
 	return CategoryList{
 		Success: true,
 		Data:    each(page.Records, serviceCategory),

@@ -9,7 +9,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -49,7 +48,7 @@ var CouponParameters = parameters(domain.InvalidParameters,
 
 // CouponList returns a page of coupons; fixed amounts are in the site's
 // currency.
-func (v View) CouponList(page lists.Page[payments.Coupon], currency session.Currency) List[Coupon] {
+func (v View) CouponList(page records.Page[payments.Coupon], currency session.Currency) List[Coupon] {
 	return list(page, func(c payments.Coupon) Coupon { return v.coupon(c, currency) })
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/compat/iso3166"
 )
@@ -71,8 +70,8 @@ var CustomerParameters = parameters(domain.InvalidParameters,
 	optional("status", word(customerStatuses, customerStatusWords), func(f *customers.Filter) **string { return &f.Status }),
 	optional("created_after", beginning(), func(f *customers.Filter) **time.Time { return &f.CreatedFrom }),
 	optional("created_before", end(), func(f *customers.Filter) **time.Time { return &f.CreatedBefore }),
-	optional("created_at", span(), func(f *customers.Filter) **lists.Span { return &f.CreatedWithin }),
-	optional("updated_at", span(), func(f *customers.Filter) **lists.Span { return &f.UpdatedWithin }),
+	optional("created_at", span(), func(f *customers.Filter) **records.TimeSpan { return &f.CreatedWithin }),
+	optional("updated_at", span(), func(f *customers.Filter) **records.TimeSpan { return &f.UpdatedWithin }),
 	optional("updated_from", beginning(), func(f *customers.Filter) **time.Time { return &f.UpdatedFrom }),
 	optional("updated_to", end(), func(f *customers.Filter) **time.Time { return &f.UpdatedBefore }),
 	optional("has_bookings", boolean(), func(f *customers.Filter) **bool { return &f.HasBookings }),
@@ -88,7 +87,7 @@ var CustomerParameters = parameters(domain.InvalidParameters,
 )
 
 // CustomerList returns a page of customers.
-func (v View) CustomerList(page lists.Page[records.Customer]) List[Customer] {
+func (v View) CustomerList(page records.Page[records.Customer]) List[Customer] {
 	return list(page, v.customer)
 }
 

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/compat/table"
 )
 
@@ -92,7 +92,7 @@ type Pagination struct {
 }
 
 // list puts a page of records into its envelope.
-func list[T, R any](page lists.Page[T], shape func(T) R) List[R] {
+func list[T, R any](page records.Page[T], shape func(T) R) List[R] {
 	pages := totalPages(page.Total, page.PerPage)
 	return List[R]{
 		Success: true,

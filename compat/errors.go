@@ -2,7 +2,6 @@ package compat
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"github.com/bookside/bookside/adapter/availability"
@@ -177,14 +176,20 @@ type TimeOffDetails struct {
 	ID int64 `json:"time_off_id"`
 }
 
+// clockOf returns minutes since midnight as a time of day.
+func clockOf(minutes int) string {
+	start := availability.Minutes(minutes)
+	return clock(&start)
+}
+
 // Conflict returns a conflict as clients see it.
 func Conflict(c domain.SlotConflict) ConflictDetails {
 	details := ConflictDetails{
 		AgentID:        idOrAny(c.AgentID),
-		AvailableSlots: each(c.Free, func(start availability.Minutes) string { return clock(&start) }),
+		AvailableSlots: each(c.Free, clockOf),
 	}
-	if c.Start != (availability.Moment{}) {
-		details.RequestedTime = fmt.Sprintf("%s %s", c.Start.Day, clock(&c.Start.Minutes))
+	if c.Day != "" {
+		details.RequestedTime = c.Day + " " + clockOf(c.Start)
 	}
 	if c.BookingID != 0 {
 		details.BookingID = &c.BookingID

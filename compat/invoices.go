@@ -2,8 +2,8 @@ package compat
 
 import (
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/payments"
+	"github.com/bookside/bookside/adapter/records"
 )
 
 // Invoice is an invoice of an order.
@@ -21,7 +21,7 @@ type Invoice struct {
 }
 
 // InvoiceList returns a page of invoices.
-func (v View) InvoiceList(page lists.Page[payments.Invoice]) List[Invoice] {
+func (v View) InvoiceList(page records.Page[payments.Invoice]) List[Invoice] {
 	return list(page, v.invoice)
 }
 

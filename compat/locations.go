@@ -5,7 +5,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 )
 
 // Location is a location.
@@ -45,7 +45,7 @@ var LocationParameters = parameters(domain.InvalidParameters,
 )
 
 // LocationList returns a page of locations.
-func (v View) LocationList(page lists.Page[catalog.Location]) List[Location] {
+func (v View) LocationList(page records.Page[catalog.Location]) List[Location] {
 	return list(page, v.location)
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
@@ -89,7 +88,7 @@ var OrderParameters = parameters(domain.InvalidParameters,
 )
 
 // OrderList returns a page of orders.
-func (v View) OrderList(page lists.Page[records.Order]) List[OrderRow] {
+func (v View) OrderList(page records.Page[records.Order]) List[OrderRow] {
 	return list(page, v.orderRow)
 }
 

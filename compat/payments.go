@@ -9,7 +9,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 )
@@ -64,7 +63,7 @@ var PaymentParameters = parameters(domain.InvalidParameters,
 )
 
 // PaymentList returns a page of payments.
-func (v View) PaymentList(page lists.Page[records.Payment]) List[Payment] {
+func (v View) PaymentList(page records.Page[records.Payment]) List[Payment] {
 	return list(page, v.payment)
 }
 

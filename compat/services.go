@@ -8,7 +8,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/slots"
 )
 
@@ -156,7 +156,7 @@ func serviceIncludes[T any](at func(*T) *ServiceIncludes, known ...string) Field
 }
 
 // ServiceList returns a page of services, with the categories if they were requested.
-func (v View) ServiceList(page lists.Page[catalog.Service], include ServiceIncludes, categories []catalog.ServiceCategory) ServiceList {
+func (v View) ServiceList(page records.Page[catalog.Service], include ServiceIncludes, categories []catalog.ServiceCategory) ServiceList {
 	shown := ServiceList{List: list(page, func(s catalog.Service) Service { return v.service(s, include) })}
 	if include.Categories {
 		shown.Categories = each(categories, serviceCategory)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat/numbers"
 )
@@ -324,20 +324,20 @@ func midnightAfter(days int) valueType[time.Time] {
 }
 
 // span is the range of the timestamps that begin with a text, such as 2026, 2026-1, 2026-11-0 or 2026-11-21 08.
-func span() valueType[lists.Span] {
+func span() valueType[records.TimeSpan] {
 	schema := func() *Schema { return &Schema{Type: typeString, Pattern: spanPattern} }
-	return valueType[lists.Span]{description: description{schema: schema}, read: func(in input, name string) (lists.Span, bool) {
+	return valueType[records.TimeSpan]{description: description{schema: schema}, read: func(in input, name string) (records.TimeSpan, bool) {
 		text, ok := in.text(name)
 		if !ok {
-			return lists.Span{}, false
+			return records.TimeSpan{}, false
 		}
 		first, last, ok := timestampsFrom(text)
 		if !ok {
 			in.addProblem(name, invalid(notASpan))
-			return lists.Span{}, false
+			return records.TimeSpan{}, false
 		}
 		view := View{in.location()}
-		return lists.Span{From: view.instant(first), Before: view.instant(last.Add(time.Second))}, true
+		return records.TimeSpan{From: view.instant(first), Before: view.instant(last.Add(time.Second))}, true
 	}}
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/jobs"
 )
 
 // Webhook is a webhook of the key. It is not part of the contract, so ids are numbers and
@@ -72,9 +72,9 @@ func (WebhookDeliveryList) envelope() {}
 
 // WebhookDeliveryParameters are the parameters of the log of a webhook.
 var WebhookDeliveryParameters = parameters(domain.InvalidParameters,
-	defaulted("limit", integer(1, 100), 20, func(f *webhooks.DeliveryFilter) *int64 { return &f.Limit }).about("The most deliveries to return", "20"),
-	value("before", integer(1, maxPage), func(f *webhooks.DeliveryFilter) *int64 { return &f.Before }).about("Only deliveries with a smaller id", "117"),
-	value("state", word(sameWords(webhooks.DeliveryStates...), oneOf(webhooks.DeliveryStates...)), func(f *webhooks.DeliveryFilter) *string { return &f.State }).about("Only deliveries in this state", "failed"),
+	defaulted("limit", integer(1, 100), 20, func(f *jobs.DeliveryFilter) *int64 { return &f.Limit }).about("The most deliveries to return", "20"),
+	value("before", integer(1, maxPage), func(f *jobs.DeliveryFilter) *int64 { return &f.Before }).about("Only deliveries with a smaller id", "117"),
+	value("state", word(sameWords(jobs.DeliveryStates...), oneOf(jobs.DeliveryStates...)), func(f *jobs.DeliveryFilter) *string { return &f.State }).about("Only deliveries in this state", "failed"),
 )
 
 // WebhookChange is the content of a body about a webhook. A nil field was not sent.
@@ -162,7 +162,7 @@ func wordList() valueType[[]string] {
 		if !ok || len(words) == 0 {
 			return nil, false
 		}
-		events, err := webhooks.CheckEvents(words)
+		events, err := jobs.CheckEvents(words)
 		if err != nil {
 			in.addProblem(name, unknown)
 		}
@@ -173,14 +173,14 @@ func wordList() valueType[[]string] {
 // idList is a list of ids, which may be empty.
 func idList() valueType[[]int64] {
 	schema := func() *Schema {
-		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648")}, MaxItems: webhooks.MaxIDs}
+		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648")}, MaxItems: jobs.MaxIDs}
 	}
 	return valueType[[]int64]{description: description{schema: schema}, read: func(in input, name string) ([]int64, bool) {
 		words, _, ok := sentWords(in.(*Body), name)
 		if !ok || len(words) == 0 {
 			return []int64{}, ok
 		}
-		ids, err := webhooks.ParseIDs(strings.Join(words, ","))
+		ids, err := jobs.ParseIDs(strings.Join(words, ","))
 		if err != nil {
 			in.addProblem(name, invalid(domain.Capitalize(err.Error())))
 		}
@@ -194,14 +194,14 @@ func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (Web
 	var c WebhookChange
 	fields.read(b, &c)
 	if c.URL != nil {
-		parsed, err := webhooks.ParseURL(*c.URL, private)
+		parsed, err := jobs.ParseURL(*c.URL, private)
 		if err != nil {
 			b.addProblem("url", rejected(domain.Capitalize(err.Error())))
 		}
 		c.URL = &parsed
 	}
 	if c.Name != nil {
-		parsed, err := webhooks.ParseName(*c.Name)
+		parsed, err := jobs.ParseName(*c.Name)
 		if err != nil {
 			b.addProblem("name", rejected(domain.Capitalize(err.Error())))
 		}
@@ -216,19 +216,19 @@ func (c WebhookChange) Named() domain.Scope {
 }
 
 // New returns the webhook described by the body.
-func (c WebhookChange) New(private bool) webhooks.NewHook {
-	n := webhooks.NewHook{URL: domain.ValueOr(c.URL, ""), Name: domain.ValueOr(c.Name, ""), Record: domain.ValueOr(c.Record, false), Private: private}
+func (c WebhookChange) New(private bool) jobs.NewHook {
+	n := jobs.NewHook{URL: domain.ValueOr(c.URL, ""), Name: domain.ValueOr(c.Name, ""), Record: domain.ValueOr(c.Record, false), Private: private}
 	n.Filter = c.filter(n.Filter)
 	return n
 }
 
 // Patch returns the body's changes to a webhook.
-func (c WebhookChange) Patch(h webhooks.Hook, private bool) webhooks.Patch {
+func (c WebhookChange) Patch(h jobs.Hook, private bool) jobs.HookPatch {
 	filter := c.filter(h.Filter)
-	return webhooks.Patch{Name: c.Name, URL: c.URL, Filter: &filter, Record: c.Record, Private: private}
+	return jobs.HookPatch{Name: c.Name, URL: c.URL, Filter: &filter, Record: c.Record, Private: private}
 }
 
-func (c WebhookChange) filter(f webhooks.Filter) webhooks.Filter {
+func (c WebhookChange) filter(f jobs.HookFilter) jobs.HookFilter {
 	f.Events = domain.ValueOr(c.Events, f.Events)
 	f.Agents, f.Services, f.Locations = domain.ValueOr(c.Agents, f.Agents), domain.ValueOr(c.Services, f.Services), domain.ValueOr(c.Locations, f.Locations)
 	return f
@@ -279,7 +279,7 @@ func ReadWebhookRotation(b *Body) (overlap time.Duration, err error) {
 }
 
 // WebhookOf returns the record of a webhook.
-func WebhookOf(h webhooks.Hook) Webhook {
+func WebhookOf(h jobs.Hook) Webhook {
 	return Webhook{
 		ID: h.ID, Name: h.Name, URL: h.URL, Events: h.Filter.Events, Agents: orEmpty(h.Filter.Agents), Services: orEmpty(h.Filter.Services),
 		Locations: orEmpty(h.Filter.Locations), IncludeRecord: h.Record, Status: string(h.Status), Reason: h.Reason,
@@ -299,12 +299,12 @@ func instantText(t domain.Timestamp) *string {
 }
 
 // WebhookListOf returns a list of webhooks.
-func WebhookListOf(hooks ...webhooks.Hook) WebhookList {
+func WebhookListOf(hooks ...jobs.Hook) WebhookList {
 	return WebhookList{Success: true, Data: each(hooks, WebhookOf)}
 }
 
 // WebhookDetail returns one webhook.
-func WebhookDetail(h webhooks.Hook) Single[Webhook] { return single(WebhookOf(h)) }
+func WebhookDetail(h jobs.Hook) Single[Webhook] { return single(WebhookOf(h)) }
 
 // The responses to writes, without their records.
 var (
@@ -317,24 +317,24 @@ var (
 )
 
 // WebhookAnswer returns a response with a webhook, and with its secret if that is new.
-func WebhookAnswer(answer SuccessMessage[Webhook], h webhooks.Hook, secret string) SuccessMessage[Webhook] {
+func WebhookAnswer(answer SuccessMessage[Webhook], h jobs.Hook, secret string) SuccessMessage[Webhook] {
 	record := WebhookOf(h)
 	record.Secret = secret
 	return answer.about(record)
 }
 
 // WebhookTestQueued returns the response to POST /webhooks/{id}/test.
-func WebhookTestQueued(d webhooks.Delivery) SuccessMessage[WebhookDelivery] {
+func WebhookTestQueued(d jobs.Delivery) SuccessMessage[WebhookDelivery] {
 	return WebhookTested.about(webhookDelivery(d, nil))
 }
 
 // WebhookDeliveriesOf returns a part of the log of a webhook.
-func WebhookDeliveriesOf(deliveries []webhooks.Delivery, tries map[int64][]webhooks.Try, more bool) WebhookDeliveryList {
-	shape := func(d webhooks.Delivery) WebhookDelivery { return webhookDelivery(d, tries[d.ID]) }
+func WebhookDeliveriesOf(deliveries []jobs.Delivery, tries map[int64][]jobs.Try, more bool) WebhookDeliveryList {
+	shape := func(d jobs.Delivery) WebhookDelivery { return webhookDelivery(d, tries[d.ID]) }
 	return WebhookDeliveryList{Success: true, Data: each(deliveries, shape), HasMore: more}
 }
 
-func webhookDelivery(d webhooks.Delivery, tries []webhooks.Try) WebhookDelivery {
+func webhookDelivery(d jobs.Delivery, tries []jobs.Try) WebhookDelivery {
 	record := WebhookDelivery{
 		ID: d.ID, MessageID: d.MessageID(), Event: d.Event, State: d.State, Failure: d.Failure, CreatedAt: domain.ValueOr(instantText(d.CreatedAt), ""),
 		FinishedAt: instantText(d.FinishedAt), Tries: make([]WebhookTry, len(tries)),

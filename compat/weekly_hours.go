@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/timeoff"
 )
 
 // WeeklyHours are the general hours, or the own ones of an agent, a service, a location or a combination; null for none. They
@@ -42,9 +42,9 @@ var scopeFields = Fields[availability.Scope]{
 var WeeklyHoursParameters = parameters(domain.InvalidRequest, scopeFields...)
 
 // WeeklyHoursFields are the fields of PUT /business-hours.
-var WeeklyHoursFields = slices.Concat(within(scopeFields, func(p *timeoff.WeekPatch) *availability.Scope { return &p.Scope }), Fields[timeoff.WeekPatch]{
+var WeeklyHoursFields = slices.Concat(within(scopeFields, func(p *catalog.WeekPatch) *availability.Scope { return &p.Scope }), Fields[catalog.WeekPatch]{
 	{declaration: declaration{name: "hours", required: true, members: true, clears: true, valueType: description{schema: weekSchema}}, read: readWeek},
-	flag(dryRun, func(p *timeoff.WeekPatch) *bool { return &p.DryRun }),
+	flag(dryRun, func(p *catalog.WeekPatch) *bool { return &p.DryRun }),
 })
 
 // maxPeriods is how many hours a day may have.
@@ -66,7 +66,7 @@ func weekSchema() *Schema {
 }
 
 // readWeek reads hours by weekday. Null is null for every weekday.
-func readWeek(in input, into *timeoff.WeekPatch) {
+func readWeek(in input, into *catalog.WeekPatch) {
 	b := in.(*Body)
 	into.Days = map[int][]availability.Hours{}
 	if b.null("hours") {
@@ -127,14 +127,14 @@ var (
 )
 
 // ChangedWeek returns one of these answers about a week.
-func (v View) ChangedWeek(answer BothMessage[WeeklyHours], w timeoff.Week) BothMessage[WeeklyHours] {
+func (v View) ChangedWeek(answer BothMessage[WeeklyHours], w catalog.Week) BothMessage[WeeklyHours] {
 	return answer.about(weeklyHours(w))
 }
 
 // WeeklyHours returns the response to GET /business-hours.
-func (v View) WeeklyHours(w timeoff.Week) BothSingle[WeeklyHours] { return bothSingle(weeklyHours(w)) }
+func (v View) WeeklyHours(w catalog.Week) BothSingle[WeeklyHours] { return bothSingle(weeklyHours(w)) }
 
-func weeklyHours(w timeoff.Week) WeeklyHours {
+func weeklyHours(w catalog.Week) WeeklyHours {
 	shown, week := WeeklyHours{AgentID: orNil(w.Agent), ServiceID: orNil(w.Service), LocationID: orNil(w.Location)}, &Week{}
 	for i, day := range []**[]OpenHours{&week.Monday, &week.Tuesday, &week.Wednesday, &week.Thursday, &week.Friday, &week.Saturday, &week.Sunday} {
 		if open, own := w.Days[i+1]; own {

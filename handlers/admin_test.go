@@ -15,7 +15,6 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
@@ -307,8 +306,8 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 	admin := newAdmin()
 	admin.Started(s.platform)
 	wantReadiness(t, admin, monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
-	for code, want := range map[diagnose.Code]string{
-		diagnose.WritesRefused: "minor wp_latepoint_transactions: it lacks token, notes: requests", diagnose.ExtensionsIgnored: "minor not honoured: Google Calendar: ", // reads do not use them
+	for code, want := range map[monitor.Code]string{
+		monitor.WritesRefused: "minor wp_latepoint_transactions: it lacks token, notes: requests", monitor.ExtensionsIgnored: "minor not honoured: Google Calendar: ", // reads do not use them
 	} {
 		if got := reportLine(t, admin, code); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", code, got, want)

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"context"
+	"crypto/rand"
+	"github.com/bookside/bookside/adapter/jobs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,7 +14,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
@@ -39,7 +40,8 @@ type Options struct {
 	FailedKeysPerMinute int           // invalid keys that an address may send; 0 for no limit
 	RateLimit           ratelimit.Options
 	Metrics             *monitor.Metrics // nil for none
-	Requests            *requestlog.Log  // nil for none
+	Requests            *keys.RequestLog // nil for none
+	Webhooks            *jobs.HookStore  // nil for one that keeps secrets readable
 	// Stopping is closed when the server is about to stop, to end requests that wait for changes; nil for
 	// never.
 	Stopping <-chan struct{}
@@ -100,6 +102,9 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 		metrics = monitor.NewMetrics(monitor.Build{})
 	}
 	metrics.Shared.Store(options.RateLimit.Shared)
+	if options.Webhooks == nil && platform != nil {
+		options.Webhooks = jobs.NewHookStore(platform.DB, now, rand.Reader, jobs.Vault{}, platform.Journal)
+	}
 	return &api{
 		platform: platform, keys: keys, log: log, now: now, options: options,
 		throttle:  middleware.NewThrottle(now, options.FailedKeysPerMinute),

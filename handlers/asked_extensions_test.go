@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/adapter/ask"
-	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/companiontest"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // standIn replaces the companion: it offers every day from 08:10 to 09:10 and from 10:00 to 11:00, has its
@@ -78,7 +78,7 @@ func newAskingServer(t *testing.T) *standIn {
 // asks makes the server ask a stand-in for the companion about times, prices and acceptance.
 func (s *server) asks(t *testing.T, answer func(action string, of json.RawMessage) (status int, says any)) {
 	t.Helper()
-	s.platform.Asker = ask.New(companiontest.New(t, s.platform.DB, s.platform.Now, answer), s.platform.Now)
+	s.platform.Asker = extensions.NewAsker(companiontest.New(t, s.platform.DB, s.platform.Now, answer), s.platform.Now)
 	s.database.Execute(t, activate(pluginFile, "rules/rules.php"), reported("3"),
 		`REPLACE INTO wp_bookside_extensions (id, reported_at, plugins) VALUES (1, '2026-11-01', '[{"plugin":"rules","title":"House Rules","listeners":[{"hook":"latepoint_get_resources_grouped_by_day","callback":"a","priority":10},
 			{"hook":"latepoint_cart_calculate_prices","callback":"b","priority":10},{"hook":"latepoint_model_validate","callback":"c","priority":10}]}]')`)
@@ -155,7 +155,7 @@ func TestExtensionsAreAsked(t *testing.T) {
 	}
 	admin := newAdmin()
 	admin.Started(w.s.platform)
-	if got := reportLine(t, admin, diagnose.ExtensionsUnanswered); !strings.HasPrefix(got, "minor WordPress does not answer what extensions decide. See") {
+	if got := reportLine(t, admin, monitor.ExtensionsUnanswered); !strings.HasPrefix(got, "minor WordPress does not answer what extensions decide. See") {
 		t.Errorf("reported: %s", got)
 	}
 	w.s.platform.Asker.Serve = true
@@ -167,7 +167,7 @@ func TestExtensionsAreAsked(t *testing.T) {
 	w.requests.Store(0)
 
 	w.s.database.Execute(t, reported("0"), "UPDATE wp_bookside_extensions SET plugins = '[]'")
-	if got := reportLine(t, admin, diagnose.ExtensionsUnanswered); got != "" {
+	if got := reportLine(t, admin, monitor.ExtensionsUnanswered); got != "" {
 		t.Errorf("reported without anything that decides: %s", got)
 	}
 	w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`)).want(http.StatusCreated)

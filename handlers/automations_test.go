@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
 )
@@ -293,7 +293,7 @@ func newGermanWriter(t *testing.T) (*server, string) {
 	t.Helper()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	content := t.TempDir()
-	s.platform.Languages = language.NewFiles(content)
+	s.platform.Languages = text.NewTranslations(content)
 	s.database.Execute(t, jobCron, "DELETE FROM wp_options WHERE option_name = 'WPLANG'", "INSERT INTO wp_options (option_name, option_value) VALUES ('WPLANG', 'de_DE')",
 		"DELETE FROM wp_latepoint_processes")
 	return s, fixtures.WriteTranslation(t, content, "de_DE", german)

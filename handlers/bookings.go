@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/bookings"
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
@@ -186,7 +186,7 @@ var deleteBooking = operation{
 		told, release := false, func() {}
 		defer func() { release() }()
 		answer, err := r.write(http.StatusOK, func() error {
-			if !r.session.Tells(events.BookingWillBeDeleted) {
+			if !r.session.Tells(extensions.BookingWillBeDeleted) {
 				return nil
 			}
 			alone, err := r.session.Events.Alone(r.ctx(), id)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/idempotency"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
@@ -53,9 +53,9 @@ var createBookings = operation{
 type bulk struct {
 	*request
 	bookings   []compat.BulkBooking
-	attempt    *idempotency.Request   // nil without an Idempotency-Key
-	responses  []idempotency.Response // so far, by item
-	stored     int                    // how many of them are stored
+	attempt    *keys.IdempotentRequest // nil without an Idempotency-Key
+	responses  []keys.Response         // so far, by item
+	stored     int                     // how many of them are stored
 	rejections []rejectedItem
 }
 
@@ -97,7 +97,7 @@ func (b *bulk) run() error {
 }
 
 // create creates one of the bookings.
-func (b *bulk) create(i int) (item idempotency.Response, err error) {
+func (b *bulk) create(i int) (item keys.Response, err error) {
 	wpdb.Allow(b.ctx(), maxRead) // what was read for the previous one has been freed
 	booking := b.bookings[i].New
 	booking.Address = b.echo.RealIP()
@@ -110,7 +110,7 @@ func (b *bulk) create(i int) (item idempotency.Response, err error) {
 		if err != nil {
 			return err
 		}
-		item = idempotency.Response{Item: i, Status: http.StatusCreated, Body: record}
+		item = keys.Response{Item: i, Status: http.StatusCreated, Body: record}
 		return tx.KeepResponses(b.ctx(), b.attempt, append(slices.Clone(b.responses[b.stored:]), item)...)
 	})
 	return item, err
@@ -119,16 +119,16 @@ func (b *bulk) create(i int) (item idempotency.Response, err error) {
 // rejection returns the response for a booking that could not be created. An internal failure is that
 // booking's error, unless the request can be resumed: if its time or its claim is over, or if it has an
 // Idempotency-Key and the platform is currently unavailable.
-func (b *bulk) rejection(i int, err error) (idempotency.Response, error) {
+func (b *bulk) rejection(i int, err error) (keys.Response, error) {
 	if domain.CodeOf(err) == domain.CodeInProgress {
-		return idempotency.Response{}, err
+		return keys.Response{}, err
 	}
 	failure, _ := b.api.describe(b.echo, err)
 	var reason *domain.Error
 	if !errors.As(err, &reason) || failure.Status >= http.StatusInternalServerError {
 		later := b.ctx().Err() != nil || failure.Status == http.StatusServiceUnavailable
 		if later && b.attempt != nil || b.ctx().Err() != nil && !b.anyCreated() {
-			return idempotency.Response{}, err
+			return keys.Response{}, err
 		}
 		reason = &domain.Error{Message: failure.Message}
 		if failure.RequestID != "" {
@@ -139,7 +139,7 @@ func (b *bulk) rejection(i int, err error) (idempotency.Response, error) {
 	rejected := compat.BulkRejected(i, b.bookings[i].Submitted(), reason, failure.Written)
 	rejected.RequestID = failure.RequestID
 	record, err := encodeBody(rejected)
-	return idempotency.Response{Item: i, Status: failure.Status, Body: record}, err
+	return keys.Response{Item: i, Status: failure.Status, Body: record}, err
 }
 
 // rejectedItem is why a booking was not created.
@@ -164,7 +164,7 @@ func (b *bulk) failure() error {
 
 // anyCreated reports whether a booking was created so far.
 func (b *bulk) anyCreated() bool {
-	return slices.ContainsFunc(b.responses, func(a idempotency.Response) bool { return a.Status == http.StatusCreated })
+	return slices.ContainsFunc(b.responses, func(a keys.Response) bool { return a.Status == http.StatusCreated })
 }
 
 // response returns status 201 if all bookings were created, 207 for some, and 400 for none.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
 )
@@ -16,7 +16,7 @@ var getBusinessHours = operation{
 	description: "The hours of each weekday: the general ones of the site, or the own ones of an agent, a service, a location or a combination of them. Where hours are null, there are no own ones, and those of others apply.",
 	query:       compat.WeeklyHoursParameters,
 	answers:     []response{ok(compat.BothSingleOf[compat.WeeklyHours]())},
-	serve:       list(compat.WeeklyHoursParameters.Read, timeoff.LoadWeek, compat.View.WeeklyHours),
+	serve:       list(compat.WeeklyHoursParameters.Read, catalog.LoadWeek, compat.View.WeeklyHours),
 }
 
 var updateBusinessHours = operation{
@@ -42,7 +42,7 @@ var updateBusinessHours = operation{
 		return r.update(func(tx *session.Tx, body *compat.Body) (any, error) {
 			patch := compat.WeeklyHoursFields.Read(body)
 			patch.Scope = sent.Scope // which says what hours they are, and is no change of them
-			week, err := timeoff.UpdateWeek(r.ctx(), tx, patch)
+			week, err := catalog.UpdateWeek(r.ctx(), tx, patch)
 			return r.view.ChangedWeek(answer, week), err
 		})
 	},

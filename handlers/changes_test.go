@@ -21,10 +21,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -292,10 +292,10 @@ func TestTooLargeRecords(t *testing.T) {
 		t.Errorf("the stream ended after %d changes of %d", events, len(whole))
 	}
 	options := handlers.WebhookOptions(session.NewPlatform(openDatabase(t, f.database, 2, time.Minute), time.Now), f.store, false)
-	if _, _, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Customers, 5); !errors.Is(err, webhooks.ErrTooLarge) {
+	if _, _, err := options.Record(t.Context(), 0, jobs.HookFilter{}, journal.Customers, 5); !errors.Is(err, jobs.ErrTooLarge) {
 		t.Errorf("record for a webhook: %v", err)
 	}
-	if _, found, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Customers, 6); !found || err != nil {
+	if _, found, err := options.Record(t.Context(), 0, jobs.HookFilter{}, journal.Customers, 6); !found || err != nil {
 		t.Errorf("record of another customer for a webhook: found %v, error %v", found, err)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodPut} {
@@ -377,7 +377,7 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 		t.Errorf("%v", visible)
 	}
 	for id, want := range map[int64]bool{1: false, 5: true} {
-		if _, found, err := options.Record(t.Context(), key.ID, webhooks.Filter{}, journal.Agents, id); err != nil || found != want {
+		if _, found, err := options.Record(t.Context(), key.ID, jobs.HookFilter{}, journal.Agents, id); err != nil || found != want {
 			t.Errorf("agent %d: found %t, %v", id, found, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/bookings"
-	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -222,7 +222,7 @@ func TestLostHolds(t *testing.T) {
 	wantNoWrites(t, "holds", before, "bookside_api_keys", "bookside_locks")
 	// The sweep removes the rows an hour after they expired.
 	db := openDatabase(t, s.database, 2, time.Minute)
-	sweeper := upkeep.NewSweeper(db, func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
+	sweeper := jobs.NewSweeper(db, func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
 	for _, want := range []struct {
 		after time.Duration
 		ids   string

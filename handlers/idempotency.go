@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/idempotency"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/middleware"
@@ -68,7 +68,7 @@ func (r *request) write(status int, before func() error, work func(tx *session.T
 			return err
 		}
 		answer.body = json.RawMessage(text)
-		return tx.KeepResponses(r.ctx(), attempt, idempotency.Response{Status: status, Body: text})
+		return tx.KeepResponses(r.ctx(), attempt, keys.Response{Status: status, Body: text})
 	})
 	return answer, err
 }
@@ -133,7 +133,7 @@ func (r *request) conditionally(work func(tx *session.Tx) error) func(tx *sessio
 // beginAttempt claims the request's Idempotency-Key, so that no two attempts with it are processed at the
 // same time, or returns nil without a key. responses is the number of responses that a complete request
 // has.
-func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
+func (r *request) beginAttempt(responses int) (*keys.IdempotentRequest, error) {
 	header := r.echo.Request().Header
 	sent := header.Values(idempotencyKey)
 	if len(sent) == 0 || !mayBeNamed(r.route.method, header) {
@@ -142,7 +142,7 @@ func (r *request) beginAttempt(responses int) (*idempotency.Request, error) {
 	if !validIdempotencyKey(sent) {
 		return nil, domain.InvalidRequest(map[string]string{idempotencyKey: "Must be one value of 1 to 255 printable ASCII characters"})
 	}
-	return r.session.Idempotency().Begin(r.ctx(), idempotency.Key{
+	return r.session.Idempotency().Begin(r.ctx(), keys.IdempotencyKey{
 		Scope: r.scope(sent[0]), Body: r.fingerprint(), Terms: r.terms(), Items: responses, Lease: r.api.options.RequestTimeout + leaseMargin,
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -246,7 +246,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 		scopes[i] = fmt.Sprint(i)
 	}
 	s.database.Execute(t, "INSERT INTO wp_bookside_idempotency (scope, item, body_hash, status, answer, created_at) VALUES "+fmt.Sprintf(old, scopes...))
-	sweeper := upkeep.NewSweeper(openDatabase(t, s.database, 1, time.Minute), func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
+	sweeper := jobs.NewSweeper(openDatabase(t, s.database, 1, time.Minute), func() time.Time { return s.clock }, slog.New(slog.DiscardHandler))
 	if deleted, err := sweeper.Sweep(t.Context()); deleted != 251 || err != nil { // the 250 and b
 		t.Errorf("%d answers were deleted, %v", deleted, err)
 	}

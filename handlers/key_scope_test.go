@@ -17,10 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/upkeep"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -613,7 +612,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 		}
 		options := handlers.WebhookOptions(s.platform, s.keys, false)
 		key := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
-		if record, found, err := options.Record(t.Context(), key, webhooks.Filter{}, journal.Bookings, int64(idNumber(t, booking))); err != nil || !found || !strings.Contains(string(record), "Guéss") || strings.Contains(string(record), c.phone) {
+		if record, found, err := options.Record(t.Context(), key, jobs.HookFilter{}, journal.Bookings, int64(idNumber(t, booking))); err != nil || !found || !strings.Contains(string(record), "Guéss") || strings.Contains(string(record), c.phone) {
 			t.Errorf("webhook: %s, found %t, %v", record, found, err)
 		}
 		s.key = all
@@ -639,7 +638,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	}
 	// What is kept goes with the booking.
 	s.write(http.MethodDelete, fmt.Sprintf("/bookings/%v?force=true", stored.at("data", "id")), "").want(http.StatusOK)
-	if n, err := upkeep.NewSweeper(s.platform.DB, s.platform.Now, slog.New(slog.DiscardHandler)).Forget(t.Context()); err != nil || n != 1 {
+	if n, err := jobs.NewSweeper(s.platform.DB, s.platform.Now, slog.New(slog.DiscardHandler)).Forget(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d rows swept, %v", n, err)
 	}
 }

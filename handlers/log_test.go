@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -76,7 +76,7 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn
 	s := newServer(t, &direct, func(o *handlers.Options) { o.FailedKeysPerMinute = 3 })
-	kept := requestlog.New(openDatabase(t, database, 2, time.Minute), fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)), 100_000)
+	kept := keys.NewRequestLog(openDatabase(t, database, 2, time.Minute), fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)), 100_000)
 	s.handler = handlers.New(s.platform, s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		handlers.Options{BasePaths: []string{"/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute, FailedKeysPerMinute: 3, Requests: kept})
 	private := privateTexts(t, s)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -67,7 +67,7 @@ func TestMetricsDocument(t *testing.T) {
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
 	s.get("/agents").want(http.StatusOK)
 	s.post(servicesMessage).want(http.StatusOK)
-	metrics.ObserveWebhooks(webhooks.NewWorker(s.platform.Webhooks, s.keys, slog.New(slog.DiscardHandler), webhooks.Options{}))
+	metrics.ObserveWebhooks(jobs.NewWorker(s.hooks, s.keys, slog.New(slog.DiscardHandler), jobs.WorkerOptions{}))
 	text := strings.Builder{}
 	text.WriteString(metricsIntroduction)
 	admin := newAdmin()

@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/fixtures"
@@ -193,7 +192,7 @@ func TestMetricsOfTheReport(t *testing.T) {
 	admin := newAdmin()
 	admin.Started(s.platform)
 	got := samples(scrapeFrom(t, admin, monitor.NewMetrics(monitor.Build{}))["bookside_report_level"])
-	for code, want := range map[diagnose.Code]float64{diagnose.ChangesLate: 2, diagnose.JobsUnscheduled: 1, diagnose.WebhooksGood: 0, diagnose.Plugin: 0} {
+	for code, want := range map[monitor.Code]float64{monitor.ChangesLate: 2, monitor.JobsUnscheduled: 1, monitor.WebhooksGood: 0, monitor.Plugin: 0} {
 		if level, ok := got["code="+string(code)]; !ok || level != want {
 			t.Errorf("%s: %v of %v", code, level, got)
 		}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
@@ -92,7 +92,7 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	}
 	options := handlers.WebhookOptions(s.platform, s.keys, false)
 	id := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
-	if record, found, err := options.Record(t.Context(), id, webhooks.Filter{}, journal.Customers, 10); err != nil || !found || strings.Contains(string(record), mark) {
+	if record, found, err := options.Record(t.Context(), id, jobs.HookFilter{}, journal.Customers, 10); err != nil || !found || strings.Contains(string(record), mark) {
 		t.Errorf("webhook: %s, found %t, %v", record, found, err)
 	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "10")+`]`).want(http.StatusCreated)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -19,7 +19,7 @@ func newPriceWriter(t *testing.T) (s *server, become func(fixtures.RecordedPrice
 	t.Helper()
 	s = newWriter(t, fixtures.SiteA().WithFewBookings())
 	content := t.TempDir()
-	s.platform.Languages = language.NewFiles(content)
+	s.platform.Languages = text.NewTranslations(content)
 	fixtures.WriteTranslation(t, content, "de_DE", german)
 	s.database.Execute(t, jobCron, "DELETE FROM wp_latepoint_processes")
 	return s, func(p fixtures.RecordedPrices) {

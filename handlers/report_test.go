@@ -8,14 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // reportLine returns what /readyz?verbose says about a code, with its level; "" for nothing.
-func reportLine(t *testing.T, admin *monitor.Admin, code diagnose.Code) string {
+func reportLine(t *testing.T, admin *monitor.Admin, code monitor.Code) string {
 	t.Helper()
 	report, _, body := verboseReport(t, admin)
 	for _, e := range report {
@@ -30,7 +29,7 @@ func reportLine(t *testing.T, admin *monitor.Admin, code diagnose.Code) string {
 }
 
 // verboseReport returns the report in /readyz?verbose, and how many statements it took.
-func verboseReport(t *testing.T, admin *monitor.Admin) (report []diagnose.Entry, statements int64, body string) {
+func verboseReport(t *testing.T, admin *monitor.Admin) (report []monitor.Entry, statements int64, body string) {
 	t.Helper()
 	ctx, usage := wpdb.WithUsage(t.Context())
 	recorder := httptest.NewRecorder()
@@ -60,15 +59,15 @@ func TestVerboseReadiness(t *testing.T) {
 	if statements != before || strings.Contains(body, "secret") {
 		t.Errorf("%d statements, %d before: %s", statements, before, body)
 	}
-	for code, want := range map[diagnose.Code]string{
-		diagnose.WebhooksFailing: "minor 1 failing since 2026-11-20 10:00:00: 8001. Open it", diagnose.ChangesLate: "broken the oldest has been waiting", diagnose.Plugin: "good LatePoint is active",
+	for code, want := range map[monitor.Code]string{
+		monitor.WebhooksFailing: "minor 1 failing since 2026-11-20 10:00:00: 8001. Open it", monitor.ChangesLate: "broken the oldest has been waiting", monitor.Plugin: "good LatePoint is active",
 	} {
 		if got := reportLine(t, admin, code); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", code, got, want)
 		}
 	}
 	database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
-	if got := reportLine(t, admin, diagnose.WebhooksFailing); got == "" || reportLine(t, admin, diagnose.JobsGood)+reportLine(t, admin, diagnose.JobsUnscheduled) != "" {
+	if got := reportLine(t, admin, monitor.WebhooksFailing); got == "" || reportLine(t, admin, monitor.JobsGood)+reportLine(t, admin, monitor.JobsUnscheduled) != "" {
 		t.Errorf("of a site that is not ready: %s", got)
 	}
 }

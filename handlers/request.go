@@ -9,9 +9,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/handlers/middleware"
@@ -28,7 +28,7 @@ type request struct {
 	path    middleware.PathValues
 	session *session.Session
 	// lockedWebhooks are the webhooks within the transaction of lockWebhook; nil outside it.
-	lockedWebhooks *webhooks.Store
+	lockedWebhooks *jobs.HookStore
 	// principal is the holder of the key.
 	principal    keys.Principal
 	view         compat.View

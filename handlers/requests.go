@@ -13,7 +13,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -33,9 +32,9 @@ func (a *api) keep(c echo.Context, start time.Time, usage *wpdb.Usage) {
 	if !known && status < http.StatusBadRequest {
 		return
 	}
-	e := requestlog.Entry{
+	e := keys.LogEntry{
 		At: start, RequestID: middleware.RequestID(c), KeyID: principal.ID, UserID: principal.UserID, FromConsole: principal.Kind == keys.Admin,
-		Method: middleware.KnownMethod(c.Request().Method), Route: requestlog.NoRoute, Status: status, Took: a.now().Sub(start), Statements: usage.Queries(),
+		Method: middleware.KnownMethod(c.Request().Method), Route: keys.NoRoute, Status: status, Took: a.now().Sub(start), Statements: usage.Queries(),
 	}
 	e.Code, _ = c.Get(codeEntry).(string)
 	e.Tool, _ = c.Get(toolEntry).(string)

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/requestlog"
-	"github.com/bookside/bookside/adapter/upkeep"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -24,13 +24,13 @@ import (
 // keptServer is a server that keeps its requests for the console.
 type keptServer struct {
 	*server
-	kept *requestlog.Log
+	kept *keys.RequestLog
 }
 
 func newKeptServer(t *testing.T, database *fixtures.Database, keep int) keptServer {
 	t.Helper()
 	s := newServer(t, database)
-	k := keptServer{s, requestlog.New(s.platform.DB, func() time.Time { return s.clock }, slog.New(slog.NewTextHandler(s.log, nil)), keep)}
+	k := keptServer{s, keys.NewRequestLog(s.platform.DB, func() time.Time { return s.clock }, slog.New(slog.NewTextHandler(s.log, nil)), keep)}
 	options := defaultOptions()
 	options.Requests, options.QueryParameter = k.kept, "api_key"
 	s.handler = handlers.New(s.platform, s.keys, func() time.Time { return s.clock }, slog.New(slog.NewJSONHandler(s.log, nil)), options)
@@ -38,10 +38,10 @@ func newKeptServer(t *testing.T, database *fixtures.Database, keep int) keptServ
 }
 
 // list returns the entries that match a filter, the newest first.
-func (k keptServer) list(f requestlog.Filter) []requestlog.Entry {
+func (k keptServer) list(f keys.RequestFilter) []keys.LogEntry {
 	k.t.Helper()
 	k.kept.Flush(k.t.Context())
-	entries, err := requestlog.List(k.t.Context(), k.platform.DB, f, 1000)
+	entries, err := keys.ListRequests(k.t.Context(), k.platform.DB, f, 1000)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -61,54 +61,54 @@ func TestRequestsAreKept(t *testing.T) {
 		header       http.Header
 		body         string
 		want         int
-		entry        requestlog.Entry
+		entry        keys.LogEntry
 	}{
-		{"GET", "/v1/bookings?page=1&search=rita.neu%40example.test&whom=Rita", key, "", 200, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200}},
+		{"GET", "/v1/bookings?page=1&search=rita.neu%40example.test&whom=Rita", key, "", 200, keys.LogEntry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 200}},
 		{"GET", "/v1/bookings?page=x&date_from=rita%40example.test", key, "", 400,
-			requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters", Fields: []string{"date_from", "page"}}},
-		{"GET", "/v1/bookings/12345", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", RecordID: 12345, Status: 404, Code: "booking_not_found"}},
-		{"GET", "/v1/bookings/-5", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "rest_no_route"}},
-		{"GET", "/v1/customers", limited, "", 403, requestlog.Entry{KeyID: 2, RequestID: "forbidden-1", Method: "GET", Route: "/customers", Status: 403, Code: "insufficient_permissions"}},
-		{"GET", "/v1/bookings/493023125016", key, "", 404, requestlog.Entry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "booking_not_found"}},
+			keys.LogEntry{KeyID: 1, Method: "GET", Route: "/bookings", Status: 400, Code: "invalid_parameters", Fields: []string{"date_from", "page"}}},
+		{"GET", "/v1/bookings/12345", key, "", 404, keys.LogEntry{KeyID: 1, Method: "GET", Route: "/bookings/:id", RecordID: 12345, Status: 404, Code: "booking_not_found"}},
+		{"GET", "/v1/bookings/-5", key, "", 404, keys.LogEntry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "rest_no_route"}},
+		{"GET", "/v1/customers", limited, "", 403, keys.LogEntry{KeyID: 2, RequestID: "forbidden-1", Method: "GET", Route: "/customers", Status: 403, Code: "insufficient_permissions"}},
+		{"GET", "/v1/bookings/493023125016", key, "", 404, keys.LogEntry{KeyID: 1, Method: "GET", Route: "/bookings/:id", Status: 404, Code: "booking_not_found"}},
 		{"PUT", "/v1/bookings/" + booking, key, `{"status":"Theo Winter +49 30 1234567"}`, 422,
-			requestlog.Entry{KeyID: 1, Method: "PUT", Route: "/bookings/:id", RecordID: bookingID, Status: 422, Code: "validation_failed", Fields: []string{"status"}}},
+			keys.LogEntry{KeyID: 1, Method: "PUT", Route: "/bookings/:id", RecordID: bookingID, Status: 422, Code: "validation_failed", Fields: []string{"status"}}},
 	} {
 		if got := k.send(r.method, r.path, r.header, r.body); got.status != r.want {
 			t.Fatalf("%s %s: %d %s", r.method, r.path, got.status, got.body)
 		}
-		got := k.list(requestlog.Filter{})[0]
+		got := k.list(keys.RequestFilter{})[0]
 		if r.entry.Status < 400 && (got.Statements < 1 || !got.At.Equal(k.clock) || got.RequestID == "") {
 			t.Errorf("%+v", got)
 		}
-		ignore := cmpopts.IgnoreFields(requestlog.Entry{}, "ID", "At", "Took", "Statements", "RequestID")
+		ignore := cmpopts.IgnoreFields(keys.LogEntry{}, "ID", "At", "Took", "Statements", "RequestID")
 		if diff := cmp.Diff(r.entry, got, ignore); diff != "" {
 			t.Errorf("%s %s: %s", r.method, r.path, diff)
 		}
 	}
 	for name, f := range map[string]struct {
-		filter requestlog.Filter
+		filter keys.RequestFilter
 		want   int
 	}{
-		"key":           {requestlog.Filter{KeyID: 2}, 1},
-		"client errors": {requestlog.Filter{Status: 4}, 6},
-		"route":         {requestlog.Filter{Route: "GET /bookings"}, 2},
-		"record":        {requestlog.Filter{Resource: "bookings", RecordID: 12345}, 1},
-		"request":       {requestlog.Filter{RequestID: "forbidden-1"}, 1},
-		"before":        {requestlog.Filter{Before: 2}, 1},
+		"key":           {keys.RequestFilter{KeyID: 2}, 1},
+		"client errors": {keys.RequestFilter{Status: 4}, 6},
+		"route":         {keys.RequestFilter{Route: "GET /bookings"}, 2},
+		"record":        {keys.RequestFilter{Resource: "bookings", RecordID: 12345}, 1},
+		"request":       {keys.RequestFilter{RequestID: "forbidden-1"}, 1},
+		"before":        {keys.RequestFilter{Before: 2}, 1},
 	} {
 		if got := k.list(f.filter); len(got) != f.want {
 			t.Errorf("%s: %d entries, want %d", name, len(got), f.want)
 		}
 	}
-	routes, err := requestlog.Routes(t.Context(), k.platform.DB)
+	routes, err := keys.RequestRoutes(t.Context(), k.platform.DB)
 	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
 		t.Errorf("%v, %v", routes, err)
 	}
 	since := k.clock.Truncate(time.Hour)
-	if hours, err := requestlog.Hours(t.Context(), k.platform.DB, since); err != nil || hours[since] != (requestlog.Hour{Done: 1, Refused: 6}) {
+	if hours, err := keys.RequestHours(t.Context(), k.platform.DB, since); err != nil || hours[since] != (keys.Hour{Done: 1, Refused: 6}) {
 		t.Errorf("%v, %v", hours, err)
 	}
-	if counts, err := requestlog.Counts(t.Context(), k.platform.DB, since); err != nil || counts[1] != 6 || counts[2] != 1 {
+	if counts, err := keys.RequestCounts(t.Context(), k.platform.DB, since); err != nil || counts[1] != 6 || counts[2] != 1 {
 		t.Errorf("%v, %v", counts, err)
 	}
 }
@@ -131,21 +131,21 @@ func TestWritesLeadToTheirChanges(t *testing.T) {
 		}
 	}
 	for route, resource := range map[string]journal.Resource{"PUT /bookings/:id": journal.Bookings, "POST /customers": journal.Customers} {
-		entry := k.list(requestlog.Filter{Route: route})[0]
+		entry := k.list(keys.RequestFilter{Route: route})[0]
 		changes := k.changesOf(entry, resource)
 		change := changes[0]
 		if len(changes) != 1 || change.RequestID != "change-1" || change.Number == 0 || change.ActorID != entry.KeyID {
 			t.Fatalf("%s: %+v", route, changes)
 		}
-		touched := k.list(requestlog.Filter{Resource: string(resource), RecordID: change.ID})
-		if !slices.ContainsFunc(touched, func(e requestlog.Entry) bool { return e.ID == entry.ID }) || slices.ContainsFunc(touched, func(e requestlog.Entry) bool { return e.Method == http.MethodGet }) {
+		touched := k.list(keys.RequestFilter{Resource: string(resource), RecordID: change.ID})
+		if !slices.ContainsFunc(touched, func(e keys.LogEntry) bool { return e.ID == entry.ID }) || slices.ContainsFunc(touched, func(e keys.LogEntry) bool { return e.Method == http.MethodGet }) {
 			t.Errorf("%s: %+v", route, touched)
 		}
 	}
 }
 
 // changesOf waits for the changes of a resource that a request made.
-func (k keptServer) changesOf(e requestlog.Entry, resource journal.Resource) []journal.Entry {
+func (k keptServer) changesOf(e keys.LogEntry, resource journal.Resource) []journal.Entry {
 	k.t.Helper()
 	for range 3000 {
 		changes, err := k.platform.Journal.OfRequest(k.t.Context(), e.RequestID, 100)
@@ -174,13 +174,13 @@ func TestRequestsWithoutKeyAreCounted(t *testing.T) {
 			k.send("GET", "/v1/rita.neu@example.test", nil, "")
 			k.send("GET", "/openapi.json", nil, "")
 		}
-		k.list(requestlog.Filter{})
+		k.list(keys.RequestFilter{})
 	}
-	refused := k.list(requestlog.Filter{Status: 401})
+	refused := k.list(keys.RequestFilter{Status: 401})
 	if len(refused) > 4 || refused[0].Refused != 8 || refused[0].Route != "/bookings/:id" || refused[0].KeyID != 0 {
 		t.Errorf("%+v", refused)
 	}
-	if all := k.list(requestlog.Filter{}); len(all) > 6 {
+	if all := k.list(keys.RequestFilter{}); len(all) > 6 {
 		t.Errorf("%+v", all)
 	}
 }
@@ -194,12 +194,12 @@ func TestRequestsToNoRoute(t *testing.T) {
 		k.send("GET", "/v1/no-such-route", http.Header{"X-Api-Key": {"guess"}}, "")
 		k.send("GET", "/v1/bookings", http.Header{"X-Api-Key": {"guess"}}, "")
 	}
-	for status, want := range map[int][]requestlog.Entry{
+	for status, want := range map[int][]keys.LogEntry{
 		404: {{Status: 404, Code: "rest_no_route", Refused: 3}, {KeyID: 1, Status: 404, Code: "rest_no_route"}},
 		401: {{Status: 401, Code: "rest_forbidden", Refused: 3}},
 	} {
-		ignore := cmpopts.IgnoreFields(requestlog.Entry{}, "ID", "At", "Took", "Statements", "RequestID", "Method", "Route")
-		if diff := cmp.Diff(want, k.list(requestlog.Filter{Status: status}), ignore); diff != "" {
+		ignore := cmpopts.IgnoreFields(keys.LogEntry{}, "ID", "At", "Took", "Statements", "RequestID", "Method", "Route")
+		if diff := cmp.Diff(want, k.list(keys.RequestFilter{Status: status}), ignore); diff != "" {
 			t.Errorf("%d: %s", status, diff)
 		}
 	}
@@ -215,7 +215,7 @@ func TestKeptRequestsAreBounded(t *testing.T) {
 	key := http.Header{"X-Api-Key": {k.key}}
 	answer := httptest.NewRecorder()
 	k.handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/bookings?api_key="+k.key+"&search="+strings.Repeat("a", 60_000), nil))
-	if refused := k.list(requestlog.Filter{Status: http.StatusRequestURITooLong}); answer.Code != http.StatusRequestURITooLong || len(refused) != 1 || refused[0].KeyID != 1 {
+	if refused := k.list(keys.RequestFilter{Status: http.StatusRequestURITooLong}); answer.Code != http.StatusRequestURITooLong || len(refused) != 1 || refused[0].KeyID != 1 {
 		t.Errorf("%d, %d entries", answer.Code, len(refused))
 	}
 	for range 15 {
@@ -223,21 +223,21 @@ func TestKeptRequestsAreBounded(t *testing.T) {
 			k.send("GET", "/v1/status", key, "")
 			other.send("GET", "/v1/services", key, "")
 		}
-		k.list(requestlog.Filter{})
-		other.list(requestlog.Filter{})
+		k.list(keys.RequestFilter{})
+		other.list(keys.RequestFilter{})
 	}
-	all := k.list(requestlog.Filter{})
-	if len(all) < 100 || len(all) > 120 || len(k.list(requestlog.Filter{Route: "GET /status"})) < 45 || len(k.list(requestlog.Filter{Route: "GET /services"})) < 45 {
+	all := k.list(keys.RequestFilter{})
+	if len(all) < 100 || len(all) > 120 || len(k.list(keys.RequestFilter{Route: "GET /status"})) < 45 || len(k.list(keys.RequestFilter{Route: "GET /services"})) < 45 {
 		t.Errorf("%d entries", len(all))
 	}
-	sweeper := upkeep.NewSweeper(k.platform.DB, func() time.Time { return k.clock }, slog.New(slog.DiscardHandler))
+	sweeper := jobs.NewSweeper(k.platform.DB, func() time.Time { return k.clock }, slog.New(slog.DiscardHandler))
 	k.clock = k.clock.Add(7*24*time.Hour + time.Minute)
 	k.send("GET", "/v1/status", key, "")
-	k.list(requestlog.Filter{})
+	k.list(keys.RequestFilter{})
 	if _, err := sweeper.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := k.list(requestlog.Filter{}); len(left) != 1 {
+	if left := k.list(keys.RequestFilter{}); len(left) != 1 {
 		t.Errorf("%d entries are left", len(left))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"flag"
+	"github.com/bookside/bookside/adapter/jobs"
 	"io"
 	"log/slog"
 	"maps"
@@ -45,6 +46,7 @@ type server struct {
 	handler  http.Handler
 	database *fixtures.Database
 	platform *session.Platform
+	hooks    *jobs.HookStore
 	keys     *keys.Store
 	key      string    // with all permissions
 	clock    time.Time // the server's current time
@@ -113,6 +115,8 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 	s.keys = keys.NewStore(db, clock, rand.Reader)
 	s.key = s.newKey("read", "write", "delete", "read_changes", "write_users", "write_webhooks")
 	s.platform = session.NewPlatform(db, clock)
+	s.hooks = jobs.NewHookStore(db, clock, rand.Reader, jobs.Vault{}, s.platform.Journal)
+	options.Webhooks = s.hooks
 	s.handler = handlers.New(s.platform, s.keys, clock, slog.New(slog.NewJSONHandler(s.log, nil)), options)
 	return s
 }

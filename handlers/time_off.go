@@ -3,8 +3,8 @@ package handlers
 import (
 	"net/http"
 
+	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
 )
@@ -16,7 +16,7 @@ var listTimeOff = operation{
 	query:       compat.TimeOffParameters,
 	answers:     []response{ok(compat.ListOf[compat.TimeOff]())},
 	errors:      failures.Form{List: true},
-	serve:       list(compat.TimeOffParameters.Read, timeoff.List, compat.View.TimeOffList),
+	serve:       list(compat.TimeOffParameters.Read, catalog.ListTimeOff, compat.View.TimeOffList),
 }
 
 var getTimeOff = operation{
@@ -25,7 +25,7 @@ var getTimeOff = operation{
 	description: "A time without bookings.",
 	path:        []pathParameter{timeOffID},
 	answers:     []response{ok(compat.BothSingleOf[compat.TimeOff]())},
-	serve:       get(timeoff.Load, compat.View.TimeOffDetail),
+	serve:       get(catalog.LoadTimeOff, compat.View.TimeOffDetail),
 }
 
 var createTimeOff = operation{
@@ -46,7 +46,7 @@ var createTimeOff = operation{
 		}
 		off, answer := compat.NewTimeOffFields.Read(body), compat.TimeOffCreated
 		create := func(tx *session.Tx) (any, error) {
-			made, err := timeoff.Create(r.ctx(), tx, off)
+			made, err := catalog.CreateTimeOff(r.ctx(), tx, off)
 			if err != nil {
 				return nil, err
 			}
@@ -72,6 +72,8 @@ var deleteTimeOff = operation{
 		if err != nil {
 			return response{}, err
 		}
-		return r.change(func(tx *session.Tx) (any, error) { return compat.TimeOffDeleted, timeoff.Delete(r.ctx(), tx, id) })
+		return r.change(func(tx *session.Tx) (any, error) {
+			return compat.TimeOffDeleted, catalog.DeleteTimeOff(r.ctx(), tx, id)
+		})
 	},
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/companiontest"
 )
@@ -55,7 +55,7 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 				}
 				return c.status, c.says
 			})
-			s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
+			s.platform.Events = extensions.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
 			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
 			s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted booking_deleted'), ('bookside_companion_seen', '"+seen(0)+"')")
 			s.write(http.MethodDelete, "/bookings/"+id, "").want(c.want)
@@ -69,7 +69,7 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 			if diff := cmp.Diff(want, rowsOf(t, s.database, "SELECT event, record_id, COALESCE(old, '') FROM wp_bookside_events ORDER BY id")); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
-			failed, err := events.FindTroubled(t.Context(), s.platform.DB, now, now.Add(-time.Hour), 10)
+			failed, err := extensions.TroubledEvents(t.Context(), s.platform.DB, now, now.Add(-time.Hour), 10)
 			if _, fails := c.says.(map[string]any); err != nil || len(failed) > 0 != fails || fails && (failed[0].Failure != "no calendar" || failed[0].FinishedAt == "" || failed[0].Repeatable()) {
 				t.Errorf("failed: %+v, %v", failed, err)
 			}
@@ -87,7 +87,7 @@ func TestDeletionIsToldOnce(t *testing.T) {
 		time.Sleep(200 * time.Millisecond) // while the others arrive
 		return http.StatusOK, map[string]int{"failed": 0}
 	})
-	s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
+	s.platform.Events = extensions.NewRelay(s.platform.DB, s.platform.Now, to, slog.New(slog.DiscardHandler))
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
 	s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_will_be_deleted booking_deleted'), ('bookside_companion_seen', '"+seen(0)+"')")
 	var statuses [4]int
@@ -122,7 +122,7 @@ func TestTheCompanionIsGone(t *testing.T) {
 			var requests atomic.Int64
 			away := func(string, json.RawMessage) (int, any) { requests.Add(1); return http.StatusServiceUnavailable, nil }
 			s.asks(t, away)
-			s.platform.Events = events.NewRelay(s.platform.DB, s.platform.Now, companiontest.New(t, s.platform.DB, s.platform.Now, away), slog.New(slog.DiscardHandler))
+			s.platform.Events = extensions.NewRelay(s.platform.DB, s.platform.Now, companiontest.New(t, s.platform.DB, s.platform.Now, away), slog.New(slog.DiscardHandler))
 			s.database.Execute(t, c.then, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted')",
 				`UPDATE wp_bookside_extensions SET plugins = '[{"plugin":"rules","title":"House Rules","listeners":[{"hook":"latepoint_booking_updated","callback":"a","priority":10},
 					{"hook":"latepoint_get_resources_grouped_by_day","callback":"b","priority":10}]}]'`)

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/bookside/bookside/adapter/bookings"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
 	"github.com/bookside/bookside/wpdb"
@@ -21,10 +21,10 @@ const maxRecord = 3 << 19
 
 // WebhookOptions returns how changes and records are sent to webhooks: in the form of GET /changes. A
 // record has only what the webhook's key may see.
-func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamps bool) webhooks.Options {
-	return webhooks.Options{
+func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamps bool) jobs.WorkerOptions {
+	return jobs.WorkerOptions{
 		Encode: func(e journal.Entry) ([]byte, error) { return encodeBody(compat.ChangeOf(e)) },
-		Record: func(ctx context.Context, keyID int64, filter webhooks.Filter, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
+		Record: func(ctx context.Context, keyID int64, filter jobs.HookFilter, resource journal.Resource, id int64) (json.RawMessage, bool, error) {
 			ctx, _ = wpdb.WithUsage(ctx)
 			wpdb.Allow(ctx, maxRecord)
 			key, known, err := store.Find(ctx, keyID)
@@ -37,7 +37,7 @@ func WebhookOptions(platform *session.Platform, store *keys.Store, siteTimestamp
 			}
 			read, err := bookings.LoadRecords(ctx, site, map[journal.Resource][]int64{resource: {id}})
 			if failures.TooLarge(err) {
-				return nil, false, webhooks.ErrTooLarge
+				return nil, false, jobs.ErrTooLarge
 			}
 			if err != nil {
 				return nil, false, err

@@ -6,10 +6,9 @@ import (
 	"net/http"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/upkeep"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/handlers/failures"
 )
@@ -17,21 +16,21 @@ import (
 // A key sees and changes only the webhooks that it created.
 
 // webhooks returns the webhooks of the request's key.
-func (r *request) webhooks() *webhooks.Store {
+func (r *request) webhooks() *jobs.HookStore {
 	if r.lockedWebhooks != nil {
 		return r.lockedWebhooks
 	}
-	return r.api.platform.Webhooks.OwnedBy(r.principal.ID)
+	return r.api.options.Webhooks.OwnedBy(r.principal.ID)
 }
 
 // lockWebhook runs change in a transaction, with the webhook in the path locked and the request's If-Match
 // compared. After a deadlock change runs again.
-func (r *request) lockWebhook(change func(*request, *webhooks.Store, webhooks.Hook) error) error {
+func (r *request) lockWebhook(change func(*request, *jobs.HookStore, jobs.Hook) error) error {
 	id, err := r.id(webhookID)
 	if err != nil {
 		return err
 	}
-	found, err := r.webhooks().Locked(r.ctx(), id, func(store *webhooks.Store, hook webhooks.Hook) error {
+	found, err := r.webhooks().Locked(r.ctx(), id, func(store *jobs.HookStore, hook jobs.Hook) error {
 		within := *r
 		within.lockedWebhooks = store
 		if check := within.precondition(); check != nil {
@@ -60,7 +59,7 @@ func nameRefused() error {
 
 // readWebhook reads the body of a write. Its filters are within the key's scope.
 func (r *request) readWebhook(body *compat.Body, fields compat.Fields[compat.WebhookChange]) (change compat.WebhookChange, err error) {
-	if change, err = compat.ReadWebhookChange(body, fields, r.api.platform.Webhooks.AllowPrivate); err != nil {
+	if change, err = compat.ReadWebhookChange(body, fields, r.api.options.Webhooks.AllowPrivate); err != nil {
 		return change, err
 	}
 	return change, r.principal.Scope.RefuseAny(change.Named())
@@ -88,10 +87,10 @@ func (r *request) webhookBody() (*compat.Body, error) {
 }
 
 // requiredWebhook returns the webhook in the path.
-func (r *request) requiredWebhook() (webhooks.Hook, error) {
+func (r *request) requiredWebhook() (jobs.Hook, error) {
 	id, err := r.id(webhookID)
 	if err != nil {
-		return webhooks.Hook{}, err
+		return jobs.Hook{}, err
 	}
 	hook, found, err := r.webhooks().Find(r.ctx(), id)
 	return hook, foundWebhook(id, found, err)
@@ -151,7 +150,7 @@ var createWebhook = operation{
 	body:          compat.NewWebhookFields,
 	answers:       []response{created(compat.WebhookCreated)},
 	serve: func(r *request) (response, error) {
-		private := r.api.platform.Webhooks.AllowPrivate
+		private := r.api.options.Webhooks.AllowPrivate
 		body, err := r.webhookBody()
 		if err != nil {
 			return response{}, err
@@ -164,16 +163,16 @@ var createWebhook = operation{
 			return response{}, err
 		}
 		n := change.New(private)
-		if err := webhooks.Require(r.principal.Key, n.Filter.Events); err != nil {
+		if err := jobs.Require(r.principal.Key, n.Filter.Events); err != nil {
 			return response{}, err
 		}
 		var secret string
-		var hook webhooks.Hook
+		var hook jobs.Hook
 		err = r.transact(func(tx *session.Tx) (err error) {
-			secret, hook, err = upkeep.AddWebhook(r.ctx(), tx, r.webhooks(), n)
+			secret, hook, err = jobs.AddHook(r.ctx(), tx, r.webhooks(), n)
 			return err
 		})
-		if errors.Is(err, webhooks.ErrTooMany) || errors.Is(err, webhooks.ErrTooManyOfKey) {
+		if errors.Is(err, jobs.ErrTooMany) || errors.Is(err, jobs.ErrTooManyOfKey) {
 			return response{}, tooManyWebhooks(err)
 		}
 		if err != nil {
@@ -192,7 +191,7 @@ var updateWebhook = operation{
 	body:          compat.WebhookFields,
 	answers:       []response{ok(compat.WebhookUpdated)},
 	serve: func(r *request) (response, error) {
-		private := r.api.platform.Webhooks.AllowPrivate
+		private := r.api.options.Webhooks.AllowPrivate
 		change, err := r.webhookChanges()
 		if err != nil {
 			return response{}, err
@@ -200,14 +199,14 @@ var updateWebhook = operation{
 		if err := slots.RequireChoices(r.ctx(), r.session, change.Named()); err != nil {
 			return response{}, err
 		}
-		var changed webhooks.Hook
-		err = r.lockWebhook(func(within *request, store *webhooks.Store, hook webhooks.Hook) error {
+		var changed jobs.Hook
+		err = r.lockWebhook(func(within *request, store *jobs.HookStore, hook jobs.Hook) error {
 			change, err := within.webhookChanges() // now that nobody else changes it
 			if err != nil {
 				return err
 			}
 			patch := change.Patch(hook, private)
-			if err := webhooks.Require(r.principal.Key, patch.Filter.Events); err != nil {
+			if err := jobs.Require(r.principal.Key, patch.Filter.Events); err != nil {
 				return err
 			}
 			if _, err := store.Update(r.ctx(), hook, patch); err != nil {
@@ -227,7 +226,7 @@ var updateWebhook = operation{
 }
 
 // enableWebhook enables or disables a webhook, unless enabled is nil.
-func enableWebhook(ctx context.Context, store *webhooks.Store, id int64, enabled *bool, skip bool) (err error) {
+func enableWebhook(ctx context.Context, store *jobs.HookStore, id int64, enabled *bool, skip bool) (err error) {
 	switch {
 	case enabled == nil:
 	case *enabled:
@@ -246,7 +245,7 @@ var deleteWebhook = operation{
 	path:          []pathParameter{webhookID},
 	answers:       []response{ok(compat.WebhookDeleted)},
 	serve: func(r *request) (response, error) {
-		err := r.lockWebhook(func(_ *request, store *webhooks.Store, hook webhooks.Hook) error {
+		err := r.lockWebhook(func(_ *request, store *jobs.HookStore, hook jobs.Hook) error {
 			_, err := store.Delete(r.ctx(), hook.ID)
 			return err
 		})
@@ -290,7 +289,7 @@ var listWebhookDeliveries = operation{
 var testWebhook = operation{
 	id:            "testWebhook",
 	summary:       "Test a webhook",
-	description:   "Sends the event `" + webhooks.TestEvent + "` once. The log of the webhook shows the receiver's response. A disabled webhook gets it when it is enabled.",
+	description:   "Sends the event `" + jobs.TestEvent + "` once. The log of the webhook shows the receiver's response. A disabled webhook gets it when it is enabled.",
 	noIdempotency: true,
 	path:          []pathParameter{webhookID},
 	answers:       []response{ok(compat.WebhookTested)},
@@ -370,8 +369,8 @@ var replayWebhook = operation{
 		}
 		found, err := r.webhooks().Replay(r.ctx(), hook.ID, *replay.DeliveryID)
 		switch {
-		case errors.Is(err, webhooks.ErrSending):
-			return response{}, domain.ValidationFailed(map[string]string{"delivery_id": domain.Capitalize(webhooks.ErrSending.Error())})
+		case errors.Is(err, jobs.ErrSending):
+			return response{}, domain.ValidationFailed(map[string]string{"delivery_id": domain.Capitalize(jobs.ErrSending.Error())})
 		case err == nil && !found:
 			return response{}, domain.InvalidField("delivery_id", "The webhook has no such delivery")
 		}

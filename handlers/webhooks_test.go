@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -103,7 +103,7 @@ func TestWebhooksOfAKeyAreCounted(t *testing.T) {
 	if n := servers[0].count("bookside_webhooks", "key_id > 0"); n != 100 {
 		t.Errorf("keys have %d webhooks", n)
 	}
-	if _, _, err := servers[0].platform.Webhooks.Add(t.Context(), webhooks.NewHook{URL: "https://example.test/hooks", Filter: webhooks.Filter{Events: []string{"booking.created"}}}); err != nil {
+	if _, _, err := servers[0].hooks.Add(t.Context(), jobs.NewHook{URL: "https://example.test/hooks", Filter: jobs.HookFilter{Events: []string{"booking.created"}}}); err != nil {
 		t.Errorf("the administrator's: %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestWebhooksAreChecked(t *testing.T) {
 func TestConfigurationAllowsPrivateWebhooks(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
-	s.platform.Webhooks.AllowPrivate = true
+	s.hooks.AllowPrivate = true
 	s.write(http.MethodPost, "/webhooks", `{"url":"http://127.0.0.1:9000/","events":["*"]}`).want(http.StatusCreated)
 	if private := scalar[int](t, s, "SELECT allow_private FROM wp_bookside_webhooks"); private != 1 {
 		t.Errorf("allow_private is %d", private)
@@ -161,7 +161,7 @@ func TestRecordsForWebhooks(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	options := handlers.WebhookOptions(s.platform, s.keys, false)
-	all, found, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Bookings, 1)
+	all, found, err := options.Record(t.Context(), 0, jobs.HookFilter{}, journal.Bookings, 1)
 	if err != nil || !found || !strings.Contains(string(all), `"email":"`) {
 		t.Fatalf("%s, found %v, error %v", all, found, err)
 	}
@@ -173,12 +173,12 @@ func TestRecordsForWebhooks(t *testing.T) {
 			}
 		}
 	}
-	if _, found, err := options.Record(t.Context(), 0, webhooks.Filter{}, journal.Bookings, 8_000_000); err != nil || found {
+	if _, found, err := options.Record(t.Context(), 0, jobs.HookFilter{}, journal.Bookings, 8_000_000); err != nil || found {
 		t.Errorf("found %v, error %v", found, err)
 	}
 	s.newKey("read_orders")
 	id := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
-	guarded, found, err := options.Record(t.Context(), id, webhooks.Filter{}, journal.Orders, scalar[int64](t, s, "SELECT MIN(id) FROM wp_latepoint_orders"))
+	guarded, found, err := options.Record(t.Context(), id, jobs.HookFilter{}, journal.Orders, scalar[int64](t, s, "SELECT MIN(id) FROM wp_latepoint_orders"))
 	if err != nil || !found || !strings.Contains(string(guarded), `"id":`) {
 		t.Errorf("%s, found %v, error %v", guarded, found, err)
 	}

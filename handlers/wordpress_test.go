@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -300,12 +299,12 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 					s.get(path).want(http.StatusOK)
 				}
 				wantReadiness(t, admin, ready)
-				if got := reportLine(t, admin, diagnose.WritesRefused); !test.unannounced && !strings.HasPrefix(got, "minor "+test.why+": ") {
+				if got := reportLine(t, admin, monitor.WritesRefused); !test.unannounced && !strings.HasPrefix(got, "minor "+test.why+": ") {
 					t.Errorf("reported: %s", got)
 				}
 				update(test.undo)
 				s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
-				if got := reportLine(t, admin, diagnose.WritesRefused); got != "" {
+				if got := reportLine(t, admin, monitor.WritesRefused); got != "" {
 					t.Errorf("reported afterwards: %s", got)
 				}
 			})

@@ -132,7 +132,7 @@ var ownTables = map[Table]string{
 		plugins MEDIUMTEXT NOT NULL,
 		PRIMARY KEY (id)
 	)`,
-	// What is told to the extensions of the site, see adapter/events. The companion reads and changes the
+	// What is told to the extensions of the site, see adapter/extensions. The companion reads and changes the
 	// rows, so columns and states must keep their meaning.
 	Events: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -212,7 +212,7 @@ var ownTables = map[Table]string{
 		n BIGINT UNSIGNED NOT NULL DEFAULT 0,
 		PRIMARY KEY (kind, id)
 	)`,
-	// The latest requests to the API, see adapter/requestlog. An entry about requests without a valid key
+	// The latest requests to the API, see adapter/keys. An entry about requests without a valid key
 	// stands for all of a minute with its status; refused is their number, and 0 in other entries.
 	Requests: `(
 		id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT,
@@ -233,7 +233,7 @@ var ownTables = map[Table]string{
 		refused INT UNSIGNED NOT NULL,
 		PRIMARY KEY (id)
 	)`,
-	// The secret with which the server and WordPress sign their requests to each other, see adapter/signed.
+	// The secret with which the server and WordPress sign their requests to each other, see adapter/extensions.
 	// Whichever needs it first creates the row.
 	Secrets: `(
 		name VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

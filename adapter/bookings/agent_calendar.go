@@ -9,12 +9,11 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/icalendar"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -64,12 +63,12 @@ func LoadCalendar(ctx context.Context, s *session.Session, key keys.Key) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	feed := icalendar.Feed{Name: name, Refresh: calendarRefresh}
+	feed := text.CalendarFeed{Name: name, Refresh: calendarRefresh}
 	if s.Zone.Named() {
 		feed.Zone = s.Zone.Name
 	}
 	var file bytes.Buffer
-	writer, err := icalendar.NewFeed(&file, feed)
+	writer, err := text.NewCalendarFeed(&file, feed)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +87,7 @@ func LoadCalendar(ctx context.Context, s *session.Session, key keys.Key) ([]byte
 
 // completeEvent adds to an event what a calendar shows of its booking. A calendar of busy times shows not
 // even the code, because customers identify their bookings by it.
-func completeEvent(e *icalendar.Event, b records.Booking, resource domain.Resource, details keys.Details, host string) {
+func completeEvent(e *text.CalendarEvent, b records.Booking, resource domain.Resource, details keys.Details, host string) {
 	if details == keys.Busy {
 		e.UID = notify.CodeOfNone(b) + "@" + host
 	}
@@ -148,7 +147,7 @@ func calendarBookings(ctx context.Context, s *session.Session, resource domain.R
 		}
 		stmt := sq.Select("b.id").From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{column: id}).
 			Where(sq.GtOrEq{"b.start_date": days[ahead][0]}).Where(sq.LtOrEq{"b.start_date": days[ahead][1]}).
-			OrderBy(lists.SortColumns([]string{"b.start_date", "b.start_time", "b.id"}, !ahead)...).Limit(uint64(room))
+			OrderBy(records.SortColumns([]string{"b.start_date", "b.start_time", "b.id"}, !ahead)...).Limit(uint64(room))
 		found, err := wpdb.All(ctx, s.DB, "find the bookings of a calendar", stmt, wpdb.Value[int64])
 		if err != nil {
 			return nil, err

@@ -5,7 +5,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 )
 
@@ -13,12 +13,12 @@ import (
 // table, which takes 36.5 ms instead of 2.0 ms at 200,000 bookings. It reads a few bookings before and
 // after the page, and sorts only these. If they do not include all bookings of the page's first and last
 // date, a second statement sorts everything between these two dates, which is little more than the page.
-func rowsByStart(ctx context.Context, s *session.Session, l lists.List, f Filter) ([]listedRow, error) {
+func rowsByStart(ctx context.Context, s *session.Session, l records.List, f Filter) ([]listedRow, error) {
 	const slack = 30
 	w := f.Window()
 	before := min(w.First, slack)
 	around := session.Window{First: w.First - before, Rows: before + w.Rows + slack}
-	rows, err := rowsInOrder(ctx, s, l, f, l.Filter.OrderBy(lists.Direction("b.start_date", f.Descending)).Limit(around.Rows).Offset(around.First))
+	rows, err := rowsInOrder(ctx, s, l, f, l.Filter.OrderBy(records.Direction("b.start_date", f.Descending)).Limit(around.Rows).Offset(around.First))
 	if err != nil || uint64(len(rows)) <= before {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func rowsByStart(ctx context.Context, s *session.Session, l lists.List, f Filter
 		return page, nil
 	}
 	if w.First > 0 {
-		passed, err := lists.Count(ctx, s, lists.List{Op: l.Op + ": before the page", Filter: l.Filter.Where(pastDate(first, !f.Descending))})
+		passed, err := records.Count(ctx, s, records.List{Op: l.Op + ": before the page", Filter: l.Filter.Where(pastDate(first, !f.Descending))})
 		if err != nil {
 			return nil, err
 		}

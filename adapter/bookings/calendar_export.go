@@ -6,17 +6,17 @@ import (
 	"io"
 	"strings"
 
-	"github.com/bookside/bookside/adapter/icalendar"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // Calendar writes bookings of several people as a calendar. It shows only the name of a customer.
 type Calendar struct {
 	host   string
-	writer *icalendar.Writer
+	writer *text.CalendarWriter
 }
 
 // NewCalendar begins a calendar; Close ends it.
@@ -25,7 +25,7 @@ func NewCalendar(ctx context.Context, s *session.Session, to io.Writer) (*Calend
 	if err != nil {
 		return nil, err
 	}
-	writer, err := icalendar.NewWriter(to, s.Now)
+	writer, err := text.NewCalendarWriter(to, s.Now)
 	return &Calendar{notify.HostOf(wpdb.PlainText(options["siteurl"])), writer}, err
 }
 

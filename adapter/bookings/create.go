@@ -6,7 +6,6 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/notify"
@@ -15,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -306,7 +306,7 @@ func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, 
 	if !plan.customerIsNew {
 		data.CustomerID = domain.IDText(plan.customer.ID) // for a loaded customer PHP has texts
 	}
-	encoded, err := automation.EncodePHP(data)
+	encoded, err := text.EncodePHP(data)
 	if err != nil {
 		return "", err
 	}

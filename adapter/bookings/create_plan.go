@@ -8,17 +8,15 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/payments"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -62,14 +60,14 @@ type bookingPlan struct {
 	anyone        bool // the customer is not known yet
 	status        string
 	duration      int64
-	extras        []pricing.Extra
+	extras        []records.PricedExtra
 	meta          map[string]string // of the service, see metaKeys; nil without Pro Features
 	charged       charge
 	fields        customFields
 	notes         string
 	// WordPress's answers; 0 and nil if it was not asked.
 	decidedLength int64 // minutes, including additions by extensions
-	decidedPrice  *ask.Price
+	decidedPrice  *extensions.Price
 	chosen        bool // agent and location, out of several
 }
 
@@ -82,7 +80,7 @@ func planBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 	if !pro { // without it, such fields are unknown
 		b.Extras, b.CouponCode = nil, ""
 	}
-	plan := bookingPlan{New: b, notes: sanitize.TextareaField(b.Notes)}
+	plan := bookingPlan{New: b, notes: text.TextareaField(b.Notes)}
 	tx.CheckText(&p, "notes", wpdb.Orders, "customer_comment", plan.notes)
 	if b.Status != nil {
 		plan.status = *b.Status

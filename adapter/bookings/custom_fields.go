@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -33,15 +32,15 @@ type FieldValue struct {
 // stored returns a value as the add-on stores it (OsFeatureCustomFieldsHelper::set_custom_fields_data, Pro Features 1.6).
 func (v FieldValue) stored() (string, error) {
 	if v.List == nil {
-		return sanitize.TextareaField(v.Text), nil
+		return text.TextareaField(v.Text), nil
 	}
 	chosen := []string{}
-	for _, text := range v.List {
-		if text = sanitize.TextareaField(text); text != "" {
-			chosen = append(chosen, text)
+	for _, option := range v.List {
+		if option = text.TextareaField(option); option != "" {
+			chosen = append(chosen, option)
 		}
 	}
-	return automation.EncodePHP(chosen)
+	return text.EncodePHP(chosen)
 }
 
 // customFields are the custom fields of a booking on a site with Pro Features; none on other sites.
@@ -151,7 +150,7 @@ func (c customFields) members() (members []records.Member, err error) {
 		if !changes {
 			continue
 		}
-		encoded, err := automation.EncodePHP(value)
+		encoded, err := text.EncodePHP(value)
 		if err != nil {
 			return nil, err
 		}

@@ -5,23 +5,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/adapter/pricing"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 )
 
 // askWordPress returns WordPress's answer about a booking, on the subjects that extensions of the site
 // decide; nil if there are none. It rejects refused bookings.
-func askWordPress(ctx context.Context, tx *session.Tx, draft ask.Draft, p *domain.Validation, subjects ...extensions.Subject) (*ask.Decision, error) {
+func askWordPress(ctx context.Context, tx *session.Tx, draft extensions.Draft, p *domain.Validation, subjects ...extensions.Subject) (*extensions.Decision, error) {
 	asked, err := tx.Asked(ctx)
 	if err != nil || p.Err() != nil {
 		return nil, err
 	}
-	question := ask.Question{Draft: draft}
+	question := extensions.Question{Draft: draft}
 	var titles []string
 	for _, subject := range subjects {
 		names := asked[subject]
@@ -139,10 +138,10 @@ func (plan *updatePlan) decide(ctx context.Context, tx *session.Tx, p *domain.Va
 }
 
 // chargeAsked returns the charge with WordPress's price.
-func chargeAsked(c charge, price ask.Price) charge {
+func chargeAsked(c charge, price extensions.Price) charge {
 	c.asked, c.coupon = &price, price.CouponCode
-	c.item = pricing.Item{Subtotal: price.Item.Subtotal, Discount: price.Item.Discount}
-	c.Totals = pricing.Totals{
+	c.item = records.PricedItem{Subtotal: price.Item.Subtotal, Discount: price.Item.Discount}
+	c.Totals = records.Totals{
 		Subtotal: price.Subtotal, Discount: price.Discount, Tax: price.Tax, Total: price.Total,
 	}
 	return c

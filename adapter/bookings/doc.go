@@ -2,5 +2,5 @@
 // and metadata that the plugin writes with them. It plans a write before taking its locks, so that a
 // client's mistake takes none.
 //
-// It may import every package of adapter except upkeep.
+// It imports every other resource, slots and notify. Nothing of adapter imports it.
 package bookings

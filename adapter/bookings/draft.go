@@ -6,7 +6,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -20,7 +19,7 @@ func draftBooking(ctx context.Context, s *session.Session, w session.WriteSettin
 	if records.Limited(s) && plan.CustomerID == 0 { // whoever this e-mail address belongs to
 		plan.customer.ID = 0
 	}
-	booking, _, err := wpdb.One(ctx, s.DB, "read records of a booking", draftRow(s, plan), records.NewListedRow(new(lists.Total)).Scan)
+	booking, _, err := wpdb.One(ctx, s.DB, "read records of a booking", draftRow(s, plan), records.NewListedRow(new(records.Total)).Scan)
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
@@ -38,7 +37,7 @@ func draftRow(s *session.Session, plan bookingPlan) sq.SelectBuilder {
 	for _, c := range append(session.Row{{Name: "id", Value: 0}}, bookingRow(s, plan, "", 0)...) {
 		stored = stored.Column(sq.Alias(sq.Expr("?", c.Value), c.Name))
 	}
-	return records.BookingRecords(s).FromSelect(stored, "b").Column("o.payment_status").Column(new(lists.Total).Column())
+	return records.BookingRecords(s).FromSelect(stored, "b").Column("o.payment_status").Column(new(records.Total).Column())
 }
 
 // draftOrder returns the order that insertOrder would write.

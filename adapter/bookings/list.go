@@ -8,7 +8,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -48,12 +47,12 @@ type Filter struct {
 
 // List returns one page of the bookings that match the filter. Its rows are found by one statement, see
 // rowsInOrder, or by start, see rowsByStart.
-func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Booking], err error) {
-	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
+func List(ctx context.Context, s *session.Session, f Filter) (page records.Page[records.Booking], err error) {
+	defer records.EmptyIfUnmatchable(f.Paging, &page, &err)
 	if err := f.checkMetaKey(ctx, s); err != nil {
 		return page, err
 	}
-	l := lists.List{Op: "list bookings", Filter: filtered(s, f)}
+	l := records.List{Op: "list bookings", Filter: filtered(s, f)}
 	var rows []listedRow
 	switch {
 	case s.Export != nil:
@@ -66,7 +65,7 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 	if err != nil {
 		return page, err
 	}
-	return lists.Read(ctx, s, l, f.Paging, rows, func(rows []listedRow, size *lists.Total) ([]records.Booking, error) {
+	return records.ReadPage(ctx, s, l, f.Paging, rows, func(rows []listedRow, size *records.Total) ([]records.Booking, error) {
 		return load(ctx, s, rows, f.WithMeta, size)
 	})
 }
@@ -74,11 +73,11 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 // First returns the first bookings that match the filter, by start, without counting the rest.
 func First(ctx context.Context, s *session.Session, f Filter, limit int64) ([]records.Booking, error) {
 	f.Paging, f.Sort = session.Paging{Page: 1, PerPage: limit}, ByStart
-	rows, err := rowsByStart(ctx, s, lists.List{Op: "list bookings", Filter: filtered(s, f)}, f)
+	rows, err := rowsByStart(ctx, s, records.List{Op: "list bookings", Filter: filtered(s, f)}, f)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return load(ctx, s, rows[:min(len(rows), int(limit))], f.WithMeta, new(lists.Total))
+	return load(ctx, s, rows[:min(len(rows), int(limit))], f.WithMeta, new(records.Total))
 }
 
 // filtered selects the bookings, b, that match the filter. It joins customers, c, if the filter or the order
@@ -94,20 +93,20 @@ func filtered(s *session.Session, f Filter) sq.SelectBuilder {
 	if f.PaymentStatus != nil {
 		q = records.FilterPaymentStatus(s, q.Join(s.DB.As(wpdb.Orders, "o")+" ON o.id = i.order_id"), f.PaymentStatus)
 	}
-	q = lists.FilterEqual(q, "b.status", f.Status)
-	q = lists.FilterReference(q, "b.customer_id", f.CustomerID)
-	q = lists.FilterReference(q, "b.agent_id", f.AgentID)
-	q = lists.FilterReference(q, "b.service_id", f.ServiceID)
-	q = lists.FilterReference(q, "b.location_id", f.LocationID)
-	q = lists.FilterRange(q, "b.start_date", f.DateFrom, f.DateTo)
-	q = lists.FilterInstant(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = lists.FilterInstant(q, s.Schema.Expr(wpdb.Bookings, "b", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
-	q = lists.FilterRange(q, shownDuration(s), f.DurationMin, f.DurationMax)
-	q = lists.FilterRange(q, "i.total", f.PriceMin, f.PriceMax)
-	q = lists.FilterSearch(q, f.Code, "b.booking_code")
-	q = lists.FilterSearch(q, f.CustomerEmail, "c.email")
-	q = lists.FilterPhone(q, f.CustomerPhone, "c.phone")
-	q = lists.FilterSearch(q, f.Search, "c.first_name", "c.last_name", lists.FullName("c"), "c.email", "b.booking_code")
+	q = records.FilterEqual(q, "b.status", f.Status)
+	q = records.FilterReference(q, "b.customer_id", f.CustomerID)
+	q = records.FilterReference(q, "b.agent_id", f.AgentID)
+	q = records.FilterReference(q, "b.service_id", f.ServiceID)
+	q = records.FilterReference(q, "b.location_id", f.LocationID)
+	q = records.FilterRange(q, "b.start_date", f.DateFrom, f.DateTo)
+	q = records.FilterInstant(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = records.FilterInstant(q, s.Schema.Expr(wpdb.Bookings, "b", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
+	q = records.FilterRange(q, shownDuration(s), f.DurationMin, f.DurationMax)
+	q = records.FilterRange(q, "i.total", f.PriceMin, f.PriceMax)
+	q = records.FilterSearch(q, f.Code, "b.booking_code")
+	q = records.FilterSearch(q, f.CustomerEmail, "c.email")
+	q = records.FilterPhone(q, f.CustomerPhone, "c.phone")
+	q = records.FilterSearch(q, f.Search, "c.first_name", "c.last_name", records.FullName("c"), "c.email", "b.booking_code")
 	if f.MetaKey != nil && f.MetaValue != nil {
 		meta := sq.Select("1").From(s.DB.As(wpdb.BookingMeta, "m")).Where("m.object_id = b.id").
 			Where(sq.Eq{"m.meta_key": *f.MetaKey}).Where(records.NotSecret("m.meta_key")).
@@ -149,6 +148,6 @@ var sortColumns = map[Sort][]string{
 }
 
 // order returns the order of the list.
-func (f Filter) order() lists.SortOrder {
-	return lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
+func (f Filter) order() records.SortOrder {
+	return records.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
 }

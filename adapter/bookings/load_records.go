@@ -7,7 +7,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -69,7 +68,7 @@ func customersByID(ctx context.Context, s *session.Session, ids []int64) ([]reco
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return records.WholeCustomers(ctx, s, found, new(lists.Total))
+	return records.WholeCustomers(ctx, s, found, new(records.Total))
 }
 
 // couponsByID returns coupons by their ids, and the currency of their amounts.

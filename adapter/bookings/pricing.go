@@ -8,26 +8,24 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/payments"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // charge is what a booking costs.
 type charge struct {
 	pro     bool // Pro Features is active
-	booking pricing.Booking
-	item    pricing.Item
+	booking records.PricedBooking
+	item    records.PricedItem
 	coupon  string // its code; "" for none
-	pricing.Totals
-	asked *ask.Price // WordPress's price; nil if it was not asked
+	records.Totals
+	asked *extensions.Price // WordPress's price; nil if it was not asked
 }
 
 // itemTotal returns the item's price after its discount, before taxes.
@@ -108,23 +106,23 @@ func checkLength(p *domain.Validation, duration, extras int64) {
 
 // planPrice computes what the booking costs. A coupon that does not apply is rejected.
 func planPrice(ctx context.Context, tx *session.Tx, w session.WriteSettings, pro bool, plan *bookingPlan, p *domain.Validation) error {
-	c := charge{pro: pro, booking: pricing.Booking{Service: plan.service.Price(plan.duration)}}
+	c := charge{pro: pro, booking: records.PricedBooking{Service: plan.service.Price(plan.duration)}}
 	switch {
 	case plan.Price != nil:
 		c.booking.Service = *plan.Price
 	case pro:
 		c.booking.Attendees, c.booking.Extras = plan.Attendees, plan.extras
-		c.booking.BaseFee, c.booking.Flat = pricing.Stored(plan.meta[metaBaseFee]), plan.meta[metaFlat] == session.On
+		c.booking.BaseFee, c.booking.Flat = records.AmountFrom(plan.meta[metaBaseFee]), plan.meta[metaFlat] == session.On
 	}
-	items := []pricing.Item{{Subtotal: c.booking.Amount()}}
-	var taxes []pricing.Tax
+	items := []records.PricedItem{{Subtotal: c.booking.Amount()}}
+	var taxes []records.Tax
 	if pro {
-		taxes = pricing.ParseTaxes(w.Settings[session.SettingTaxes])
+		taxes = records.ParseTaxes(w.Settings[session.SettingTaxes])
 		if err := applyCoupon(ctx, tx, plan, &c, items, p); err != nil {
 			return err
 		}
 	}
-	c.item, c.Totals = items[0], pricing.Total(items, taxes)
+	c.item, c.Totals = items[0], records.TotalsOf(items, taxes)
 	if plan.decidedPrice != nil && plan.Price == nil {
 		c = chargeAsked(c, *plan.decidedPrice)
 	}
@@ -137,9 +135,9 @@ func planPrice(ctx context.Context, tx *session.Tx, w session.WriteSettings, pro
 
 // applyCoupon takes a coupon off the item of a booking. A coupon for some agents does not apply to a
 // booking for any agent: as in the site's form, the agent is not known beforehand.
-func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *charge, items []pricing.Item, p *domain.Validation) error {
+func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *charge, items []records.PricedItem, p *domain.Validation) error {
 	const field = "coupon_code"
-	if c.coupon = sanitize.TextField(plan.CouponCode); c.coupon == "" {
+	if c.coupon = text.TextField(plan.CouponCode); c.coupon == "" {
 		return nil
 	}
 	tx.CheckText(p, field, wpdb.Orders, field, c.coupon)
@@ -172,7 +170,7 @@ func (plan *bookingPlan) shownExtras(s *session.Session) []records.BookingExtra 
 
 // extraRows returns the rows of the extras of a booking
 // (OsFeatureServiceExtrasHelper::save_service_extras_for_booking, Pro Features 1.6).
-func extraRows(s *session.Session, booking int64, extras []pricing.Extra) []session.Row {
+func extraRows(s *session.Session, booking int64, extras []records.PricedExtra) []session.Row {
 	rows := make([]session.Row, len(extras))
 	for i, e := range extras {
 		rows[i] = append(session.Row{

@@ -7,8 +7,8 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -46,7 +46,7 @@ func planReason(tx *session.Tx, plan *updatePlan, p *domain.Validation) {
 			}
 			continue
 		}
-		switch text := strings.TrimSpace(sanitize.TextareaField(*sent)); {
+		switch text := strings.TrimSpace(text.TextareaField(*sent)); {
 		case text == "", text == "0": // which is empty to PHP
 		case text == stored: // it was sent back
 		case cancels == (key == records.CancellationReason):

@@ -5,7 +5,6 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -27,7 +26,7 @@ type listedRow struct {
 //	ORDER BY b.created_at DESC, b.id DESC
 //
 // The given statement reads only ids, so an index may be enough for it.
-func rowsInOrder(ctx context.Context, s *session.Session, l lists.List, f Filter, page sq.SelectBuilder) ([]listedRow, error) {
+func rowsInOrder(ctx context.Context, s *session.Session, l records.List, f Filter, page sq.SelectBuilder) ([]listedRow, error) {
 	stmt := sq.Select("b.id", "b.start_date", "i.order_id").FromSelect(page.Column("b.id"), "page").
 		Join(s.DB.As(wpdb.Bookings, "b") + " ON b.id = page.id").
 		LeftJoin(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id").
@@ -42,9 +41,9 @@ func rowsInOrder(ctx context.Context, s *session.Session, l lists.List, f Filter
 }
 
 // rowsOfChunk finds the bookings of the present chunk of an export, by id.
-func rowsOfChunk(ctx context.Context, s *session.Session, l lists.List, f Filter) ([]listedRow, error) {
+func rowsOfChunk(ctx context.Context, s *session.Session, l records.List, f Filter) ([]listedRow, error) {
 	f.Sort, f.Descending = ByID, false
-	ids, err := lists.Next(ctx, s.Export, s, l, f.Paging, f.order())
+	ids, err := records.NextIDs(ctx, s.Export, s, l, f.Paging, f.order())
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func rowsOfChunk(ctx context.Context, s *session.Session, l lists.List, f Filter
 
 // load reads the bookings of a page, with the payment status that the API shows. It counts the list if size
 // asks for it.
-func load(ctx context.Context, s *session.Session, rows []listedRow, withMeta bool, size *lists.Total) ([]records.Booking, error) {
+func load(ctx context.Context, s *session.Session, rows []listedRow, withMeta bool, size *records.Total) ([]records.Booking, error) {
 	ids, orders := make([]int64, len(rows)), make([]int64, 0, len(rows))
 	for i, b := range rows {
 		ids[i] = b.id

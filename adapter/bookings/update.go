@@ -11,7 +11,6 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/payments"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
@@ -218,7 +217,7 @@ func updateExtras(ctx context.Context, tx *session.Tx, plan updatePlan) error {
 		had[e.ID] = e.Quantity
 	}
 	var changed []int64
-	var added []pricing.Extra
+	var added []records.PricedExtra
 	quantity := sq.Case("service_extra_id")
 	for _, e := range plan.extras {
 		n, found := had[e.ID]

@@ -18,11 +18,10 @@ import (
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -59,7 +58,7 @@ type updatePlan struct {
 	moved     bool                  // to another time, service, agent or location
 	newSpan   bool                  // start, duration, service or extras change
 	newExtras bool                  // the extras or the service change
-	extras    []pricing.Extra       // with newExtras
+	extras    []records.PricedExtra // with newExtras
 	duration  int64                 // with newSpan, without extras
 	custom    customFields
 	status    string
@@ -163,7 +162,7 @@ func planOrderFields(s *session.Session, plan *updatePlan, p *domain.Validation)
 	if plan.Notes == nil {
 		return
 	}
-	notes := sanitize.TextareaField(*plan.Notes)
+	notes := text.TextareaField(*plan.Notes)
 	plan.notes = &notes
 	s.CheckText(p, "notes", wpdb.Orders, "customer_comment", notes)
 	if plan.before.Order == nil {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
@@ -37,7 +37,7 @@ const (
 
 // Verify compares the times of random days ahead, for services and agents, and prices of bookings then,
 // with WordPress's answers. It stores no booking.
-func Verify(ctx context.Context, s *session.Session, site *ask.Asker, random *rand.Rand, days int) (v Verification, err error) {
+func Verify(ctx context.Context, s *session.Session, site *extensions.Asker, random *rand.Rand, days int) (v Verification, err error) {
 	pairs, err := bookablePairs(ctx, s)
 	if err != nil {
 		return v, err
@@ -84,17 +84,17 @@ func bookablePairs(ctx context.Context, s *session.Session) (pairs []availabilit
 }
 
 // compare compares the days of a service and an agent, and the price of the first start that both offer.
-func (v *Verification) compare(ctx context.Context, s *session.Session, site *ask.Asker, pair availability.Resource, days []availability.Day) error {
+func (v *Verification) compare(ctx context.Context, s *session.Session, site *extensions.Asker, pair availability.Resource, days []availability.Day) error {
 	service, _, _, err := slots.LoadBookable(ctx, s, pair.Service, pair.Agent, &pair.Location)
 	if err != nil {
 		return err
 	}
 	draft := slots.NewDraft(pair.Service, pair.Agent, pair.Location, service.Duration, service.Request(service.Duration, 1), nil)
 	draft.Status = records.StatusApproved
-	var questions []ask.Times
+	var questions []extensions.OfferedTimes
 	for _, day := range days {
 		draft.StartDate = day.String()
-		questions = append(questions, ask.Times{Draft: draft, DateTo: day.String()})
+		questions = append(questions, extensions.OfferedTimes{Draft: draft, DateTo: day.String()})
 	}
 	answers, err := site.Offers(ctx, questions)
 	if err != nil {
@@ -150,7 +150,7 @@ func (v *Verification) differ(pair availability.Resource, day availability.Day, 
 
 // comparePrice compares the price of a booking, with a dry run. Bookings refused to strangers have no
 // price.
-func (v *Verification) comparePrice(ctx context.Context, s *session.Session, site *ask.Asker, draft ask.Draft, pair availability.Resource, at availability.Moment) error {
+func (v *Verification) comparePrice(ctx context.Context, s *session.Session, site *extensions.Asker, draft extensions.Draft, pair availability.Resource, at availability.Moment) error {
 	var ours Created
 	stranger := records.CustomerFields{FirstName: new("Verification"), LastName: new("Verification"), Email: new("verification@bookside.invalid"), Phone: new("+15550100")}
 	err := s.DryRun(ctx, "verify", func(tx *session.Tx) (err error) {
@@ -164,7 +164,7 @@ func (v *Verification) comparePrice(ctx context.Context, s *session.Session, sit
 	if err != nil {
 		return err
 	}
-	decision, err := site.Decide(ctx, ask.Question{Draft: draft, Price: true})
+	decision, err := site.Decide(ctx, extensions.Question{Draft: draft, Price: true})
 	if err != nil || decision.Judgement.Price == nil {
 		return err
 	}

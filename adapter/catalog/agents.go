@@ -7,7 +7,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
@@ -65,16 +64,16 @@ type AgentFilter struct {
 }
 
 // ListAgents returns one page of the agents that match the filter.
-func ListAgents(ctx context.Context, s *session.Session, f AgentFilter) (lists.Page[Agent], error) {
+func ListAgents(ctx context.Context, s *session.Session, f AgentFilter) (records.Page[Agent], error) {
 	q := sq.Select().From(s.DB.As(wpdb.Agents, "a"))
-	q = lists.FilterEqual(q, "a.status", f.Status)
-	q = lists.FilterText(q, "a.email", f.Email)
-	q = lists.FilterPhone(q, f.Phone, "a.phone")
-	q = lists.FilterSearch(q, f.Search, "a.first_name", "a.last_name", lists.FullName("a"), "a.email")
-	q = lists.FilterInstant(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = records.FilterEqual(q, "a.status", f.Status)
+	q = records.FilterText(q, "a.email", f.Email)
+	q = records.FilterPhone(q, f.Phone, "a.phone")
+	q = records.FilterSearch(q, f.Search, "a.first_name", "a.last_name", records.FullName("a"), "a.email")
+	q = records.FilterInstant(q, "a.created_at", f.CreatedFrom, f.CreatedBefore)
 	q = slots.WhereConnected(s, q, "agent_id", "a.id", slots.Connection{Column: "location_id", ID: f.LocationID}, slots.Connection{Column: "service_id", ID: f.ServiceID})
-	l := lists.List{Op: "list agents", Filter: q}
-	page, err := lists.ReadSmall(ctx, s, l, f.Paging, q.Columns(agentColumns...), lists.SortOrder{Columns: agentOrder[f.Sort], Descending: f.Descending}, scanAgent)
+	l := records.List{Op: "list agents", Filter: q}
+	page, err := records.ReadSmallPage(ctx, s, l, f.Paging, q.Columns(agentColumns...), records.SortOrder{Columns: agentOrder[f.Sort], Descending: f.Descending}, scanAgent)
 	if err != nil {
 		return page, err
 	}
@@ -83,14 +82,14 @@ func ListAgents(ctx context.Context, s *session.Session, f AgentFilter) (lists.P
 
 // LoadAgent returns one agent, or a CodeNotFound.
 func LoadAgent(ctx context.Context, s *session.Session, id int64) (Agent, error) {
-	records, err := LoadAgents(ctx, s, []int64{id})
+	found, err := LoadAgents(ctx, s, []int64{id})
 	if err != nil {
 		return Agent{}, err
 	}
-	if len(records) == 0 {
+	if len(found) == 0 {
 		return Agent{}, domain.NotFound(domain.AgentResource, id)
 	}
-	return records[0], nil
+	return found[0], nil
 }
 
 // LoadAgents returns agents by their ids, as lists show them.
@@ -99,12 +98,12 @@ func LoadAgents(ctx context.Context, s *session.Session, ids []int64) ([]Agent, 
 		return nil, nil
 	}
 	stmt := sq.Select(agentColumns...).Column("NULL").From(s.DB.As(wpdb.Agents, "a")).Where(sq.Eq{"a.id": ids})
-	records, err := wpdb.All(ctx, s.DB, "read agents", stmt, func(row wpdb.Scanner) (Agent, error) { return scanAgent(row, new(any)) })
+	found, err := wpdb.All(ctx, s.DB, "read agents", stmt, func(row wpdb.Scanner) (Agent, error) { return scanAgent(row, new(any)) })
 	if err != nil {
 		return nil, err
 	}
-	records = lists.InOrder(ids, lists.ByID(records, Agent.agentID))
-	return records, connectAgents(ctx, s, records)
+	found = records.InOrder(ids, records.ByID(found, Agent.agentID))
+	return found, connectAgents(ctx, s, found)
 }
 
 func (a Agent) agentID() int64 { return a.ID }
@@ -121,8 +120,8 @@ func scanAgent(row wpdb.Scanner, last any) (a Agent, err error) {
 }
 
 // connectAgents reads the services and locations that agents are connected to.
-func connectAgents(ctx context.Context, s *session.Session, records []Agent) error {
-	ids := lists.IDsOf(records, Agent.agentID)
+func connectAgents(ctx context.Context, s *session.Session, found []Agent) error {
+	ids := records.IDsOf(found, Agent.agentID)
 	if len(ids) == 0 {
 		return nil
 	}
@@ -134,8 +133,8 @@ func connectAgents(ctx context.Context, s *session.Session, records []Agent) err
 	if err != nil {
 		return err
 	}
-	for i := range records {
-		records[i].Services, records[i].Locations = services[records[i].ID], locations[records[i].ID]
+	for i := range found {
+		found[i].Services, found[i].Locations = services[found[i].ID], locations[found[i].ID]
 	}
 	return nil
 }

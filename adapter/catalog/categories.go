@@ -5,7 +5,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -22,9 +22,9 @@ type ServiceCategory struct {
 }
 
 // ListServiceCategories returns one page of the categories, by order number.
-func ListServiceCategories(ctx context.Context, s *session.Session, p session.Paging) (lists.Page[ServiceCategory], error) {
-	l := lists.List{Op: "list categories", Filter: sq.Select().From(s.DB.As(wpdb.ServiceCategories, "sc"))}
-	return lists.ReadSmall(ctx, s, l, p, categoryColumns(s), categoryOrder, scanCategory)
+func ListServiceCategories(ctx context.Context, s *session.Session, p session.Paging) (records.Page[ServiceCategory], error) {
+	l := records.List{Op: "list categories", Filter: sq.Select().From(s.DB.As(wpdb.ServiceCategories, "sc"))}
+	return records.ReadSmallPage(ctx, s, l, p, categoryColumns(s), categoryOrder, scanCategory)
 }
 
 // LoadServiceCategories returns all categories, by order number.
@@ -35,7 +35,7 @@ func LoadServiceCategories(ctx context.Context, s *session.Session) ([]ServiceCa
 	})
 }
 
-var categoryOrder = lists.SortOrder{Columns: []string{"sc.order_number", "sc.id"}}
+var categoryOrder = records.SortOrder{Columns: []string{"sc.order_number", "sc.id"}}
 
 // categoryColumns selects what scanCategory reads of categories, sc.
 func categoryColumns(s *session.Session) sq.SelectBuilder {

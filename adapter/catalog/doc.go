@@ -1,4 +1,5 @@
-// Package catalog reads agents, services, their categories and locations, and writes services.
+// Package catalog reads agents, services, their categories and locations, writes services ([Service]), and
+// enters business hours and time off ([TimeOff]).
 //
-// It may import notify and what notify may import.
+// It imports notify, slots and what those import, and no other resource.
 package catalog

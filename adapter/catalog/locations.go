@@ -6,7 +6,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -30,12 +30,12 @@ type LocationFilter struct {
 }
 
 // ListLocations returns one page of the locations that match the filter, newest first.
-func ListLocations(ctx context.Context, s *session.Session, f LocationFilter) (lists.Page[Location], error) {
+func ListLocations(ctx context.Context, s *session.Session, f LocationFilter) (records.Page[Location], error) {
 	q := sq.Select().From(s.DB.As(wpdb.Locations, "l"))
-	q = lists.FilterSearch(q, f.Search, "l.name", "l.full_address")
-	q = lists.FilterActive(q, "l.status", f.Active)
-	l := lists.List{Op: "list locations", Filter: q}
-	return lists.ReadSmall(ctx, s, l, f.Paging, locationColumns(q), lists.SortOrder{Columns: []string{"l.id"}, Descending: true}, scanLocation)
+	q = records.FilterSearch(q, f.Search, "l.name", "l.full_address")
+	q = records.FilterActive(q, "l.status", f.Active)
+	l := records.List{Op: "list locations", Filter: q}
+	return records.ReadSmallPage(ctx, s, l, f.Paging, locationColumns(q), records.SortOrder{Columns: []string{"l.id"}, Descending: true}, scanLocation)
 }
 
 // LoadLocations returns locations by their ids.

@@ -8,7 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/wpdb"
@@ -85,16 +85,16 @@ type ServiceFilter struct {
 }
 
 // ListServices returns one page of the services that match the filter.
-func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (lists.Page[Service], error) {
+func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (records.Page[Service], error) {
 	q := sq.Select().From(s.DB.As(wpdb.Services, "s"))
-	q = lists.FilterText(q, "s.name", f.Name)
-	q = lists.FilterEqual(q, "s.status", f.Status)
-	q = lists.FilterEqual(q, "s.visibility", f.Visibility)
-	q = lists.FilterReference(q, "s.category_id", f.CategoryID)
-	q = lists.FilterRange(q, "s.charge_amount", f.PriceMin, f.PriceMax)
-	q = lists.FilterRange(q, "s.duration", f.DurationMin, f.DurationMax)
-	q = lists.FilterInstant(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = lists.FilterInstant(q, "s.updated_at", f.UpdatedFrom, f.UpdatedBefore)
+	q = records.FilterText(q, "s.name", f.Name)
+	q = records.FilterEqual(q, "s.status", f.Status)
+	q = records.FilterEqual(q, "s.visibility", f.Visibility)
+	q = records.FilterReference(q, "s.category_id", f.CategoryID)
+	q = records.FilterRange(q, "s.charge_amount", f.PriceMin, f.PriceMax)
+	q = records.FilterRange(q, "s.duration", f.DurationMin, f.DurationMax)
+	q = records.FilterInstant(q, "s.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = records.FilterInstant(q, "s.updated_at", f.UpdatedFrom, f.UpdatedBefore)
 	if f.Search != nil {
 		described := sq.Expr("EXISTS (SELECT 1 FROM "+s.DB.As(wpdb.ServiceMeta, "m")+
 			" WHERE m.object_id = s.id AND m.meta_key = 'description' AND m.meta_value LIKE ?)", wpdb.Contains(*f.Search))
@@ -102,8 +102,8 @@ func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (lis
 		q = q.Where(sq.Or{sq.Like{"s.name": pattern}, sq.Like{"s.short_description": pattern}, described})
 	}
 	q = slots.WhereConnected(s, q, "service_id", "s.id", slots.Connection{Column: "location_id", ID: f.LocationID}, slots.Connection{Column: "agent_id", ID: f.AgentID})
-	l := lists.List{Op: "list services", Filter: q}
-	page, err := lists.ReadSmall(ctx, s, l, f.Paging, serviceColumns(s, q), lists.SortOrder{Columns: serviceOrder[f.Sort], Descending: f.Descending}, scanService)
+	l := records.List{Op: "list services", Filter: q}
+	page, err := records.ReadSmallPage(ctx, s, l, f.Paging, serviceColumns(s, q), records.SortOrder{Columns: serviceOrder[f.Sort], Descending: f.Descending}, scanService)
 	if err != nil {
 		return page, err
 	}
@@ -112,14 +112,14 @@ func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (lis
 
 // LoadService returns one service, or a CodeNotFound.
 func LoadService(ctx context.Context, s *session.Session, id int64, include ServiceIncludes) (Service, error) {
-	records, err := LoadServices(ctx, s, []int64{id}, include)
+	found, err := LoadServices(ctx, s, []int64{id}, include)
 	if err != nil {
 		return Service{}, err
 	}
-	if len(records) == 0 {
+	if len(found) == 0 {
 		return Service{}, domain.NotFound(domain.ServiceResource, id)
 	}
-	return records[0], nil
+	return found[0], nil
 }
 
 // LoadServices returns services by their ids, as lists show them.
@@ -128,19 +128,19 @@ func LoadServices(ctx context.Context, s *session.Session, ids []int64, include 
 		return nil, nil
 	}
 	stmt := serviceColumns(s, sq.Select().From(s.DB.As(wpdb.Services, "s")).Where(sq.Eq{"s.id": ids})).Column("NULL")
-	records, err := wpdb.All(ctx, s.DB, "read services", stmt, func(row wpdb.Scanner) (Service, error) { return scanService(row, new(any)) })
+	found, err := wpdb.All(ctx, s.DB, "read services", stmt, func(row wpdb.Scanner) (Service, error) { return scanService(row, new(any)) })
 	if err != nil {
 		return nil, err
 	}
-	records = lists.InOrder(ids, lists.ByID(records, Service.serviceID))
-	return records, addConnections(ctx, s, records, include)
+	found = records.InOrder(ids, records.ByID(found, Service.serviceID))
+	return found, addConnections(ctx, s, found, include)
 }
 
 func (v Service) serviceID() int64 { return v.ID }
 
 // addConnections reads the agents, locations and extras of services, if they are to be included.
-func addConnections(ctx context.Context, s *session.Session, records []Service, include ServiceIncludes) (err error) {
-	ids := lists.IDsOf(records, Service.serviceID)
+func addConnections(ctx context.Context, s *session.Session, found []Service, include ServiceIncludes) (err error) {
+	ids := records.IDsOf(found, Service.serviceID)
 	if len(ids) == 0 {
 		return nil
 	}
@@ -162,10 +162,10 @@ func addConnections(ctx context.Context, s *session.Session, records []Service, 
 			return err
 		}
 	}
-	for i := range records {
-		records[i].Agents, records[i].Locations = agents[records[i].ID], locations[records[i].ID]
-		if e, has := extras[records[i].ID]; has {
-			records[i].Extras = &e
+	for i := range found {
+		found[i].Agents, found[i].Locations = agents[found[i].ID], locations[found[i].ID]
+		if e, has := extras[found[i].ID]; has {
+			found[i].Extras = &e
 		}
 	}
 	return nil

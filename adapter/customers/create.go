@@ -9,8 +9,8 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -103,8 +103,8 @@ func storeFormlessFields(ctx context.Context, tx *session.Tx, id int64, v Patch)
 // user whom connectUser would link, because others may find the same user by login.
 func LocksOfNewCustomer(ctx context.Context, s *session.Session, w session.WriteSettings, rules Rules, sent records.CustomerFields) ([]session.Lock, error) {
 	locks := LocksOfContacts(rules, sent)
-	address := sanitize.TrimEmail(domain.ValueOr(sent.Email, ""))
-	if w.Settings[session.SettingUsersAsCustomers] != session.On || !sanitize.ValidEmail(address) {
+	address := text.TrimEmail(domain.ValueOr(sent.Email, ""))
+	if w.Settings[session.SettingUsersAsCustomers] != session.On || !text.ValidEmail(address) {
 		return locks, nil
 	}
 	user, err := userNamed(ctx, s, address)

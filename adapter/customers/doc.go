@@ -1,5 +1,5 @@
 // Package customers lists, creates, changes and deletes customers, with the WordPress users that are linked
-// to them, by the site's rules for identifying customers.
+// to them, by the site's rules for identifying customers ([Patch] is a change).
 //
-// It may import orders and what orders may import.
+// It imports notify and what notify imports, and no other resource.
 package customers

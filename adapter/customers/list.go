@@ -6,7 +6,6 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -18,7 +17,7 @@ type Filter struct {
 	Status                            *string
 	CreatedFrom, CreatedBefore        *time.Time
 	UpdatedFrom, UpdatedBefore        *time.Time
-	CreatedWithin, UpdatedWithin      *lists.Span
+	CreatedWithin, UpdatedWithin      *records.TimeSpan
 	HasBookings                       *bool
 	FirstName, LastName, Email, Phone *string // partial
 	IsGuest                           *bool
@@ -27,20 +26,20 @@ type Filter struct {
 }
 
 // List returns one page of the customers that match the filter, newest first.
-func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Customer], err error) {
-	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
+func List(ctx context.Context, s *session.Session, f Filter) (page records.Page[records.Customer], err error) {
+	defer records.EmptyIfUnmatchable(f.Paging, &page, &err)
 	q := sq.Select().From(s.DB.As(wpdb.Customers, "c"))
-	q = lists.FilterEqual(q, "c.status", f.Status)
-	q = lists.FilterEqual(q, "c.wordpress_user_id", f.WordPressUserID)
-	q = lists.FilterInstant(q, "c.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = lists.FilterInstant(q, "c.updated_at", f.UpdatedFrom, f.UpdatedBefore)
-	q = lists.FilterSpan(q, "c.created_at", f.CreatedWithin)
-	q = lists.FilterSpan(q, "c.updated_at", f.UpdatedWithin)
-	q = lists.FilterSearch(q, f.FirstName, "c.first_name")
-	q = lists.FilterSearch(q, f.LastName, "c.last_name")
-	q = lists.FilterSearch(q, f.Email, "c.email")
-	q = lists.FilterPhone(q, f.Phone, "c.phone")
-	q = lists.FilterSearch(q, f.Search, "c.first_name", "c.last_name", lists.FullName("c"), "c.email")
+	q = records.FilterEqual(q, "c.status", f.Status)
+	q = records.FilterEqual(q, "c.wordpress_user_id", f.WordPressUserID)
+	q = records.FilterInstant(q, "c.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = records.FilterInstant(q, "c.updated_at", f.UpdatedFrom, f.UpdatedBefore)
+	q = records.FilterSpan(q, "c.created_at", f.CreatedWithin)
+	q = records.FilterSpan(q, "c.updated_at", f.UpdatedWithin)
+	q = records.FilterSearch(q, f.FirstName, "c.first_name")
+	q = records.FilterSearch(q, f.LastName, "c.last_name")
+	q = records.FilterSearch(q, f.Email, "c.email")
+	q = records.FilterPhone(q, f.Phone, "c.phone")
+	q = records.FilterSearch(q, f.Search, "c.first_name", "c.last_name", records.FullName("c"), "c.email")
 	if f.IsGuest != nil {
 		q = q.Where(sq.Expr("(COALESCE(c.is_guest, 0) <> 0) = ?", *f.IsGuest))
 	}
@@ -53,13 +52,13 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 			q = q.Where(sq.ConcatExpr("(", bookings.Limit(1), ") IS NULL"))
 		}
 	}
-	l := lists.List{Op: "list customers", Filter: q}
-	newest := lists.SortOrder{Columns: []string{"c.created_at", "c.id"}, Descending: true}
-	found, err := lists.FindSorted(ctx, s, l, f.Paging, q.Columns(records.CustomerColumns...), newest, records.ScanCustomer)
+	l := records.List{Op: "list customers", Filter: q}
+	newest := records.SortOrder{Columns: []string{"c.created_at", "c.id"}, Descending: true}
+	found, err := records.FindSorted(ctx, s, l, f.Paging, q.Columns(records.CustomerColumns...), newest, records.ScanCustomer)
 	if err != nil {
 		return page, err
 	}
-	return lists.Read(ctx, s, l, f.Paging, found, func(found []records.Customer, size *lists.Total) ([]records.Customer, error) {
+	return records.ReadPage(ctx, s, l, f.Paging, found, func(found []records.Customer, size *records.Total) ([]records.Customer, error) {
 		return records.WholeCustomers(ctx, s, found, size)
 	})
 }

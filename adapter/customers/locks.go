@@ -6,8 +6,8 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 )
 
 // LocksOfContacts returns the locks for the sent contacts that others may want too: an e-mail address
@@ -15,10 +15,10 @@ import (
 // Invalid contacts have no lock, because they are never stored.
 func LocksOfContacts(rules Rules, sent records.CustomerFields) []session.Lock {
 	var contacts []string
-	if address := sanitize.TrimEmail(domain.ValueOr(sent.Email, "")); sanitize.ValidEmail(address) {
+	if address := text.TrimEmail(domain.ValueOr(sent.Email, "")); text.ValidEmail(address) {
 		contacts = append(contacts, strings.ToLower(address))
 	}
-	if number := sanitize.Phone(domain.ValueOr(sent.Phone, "")); number != "" && rules.Contact == contactPhone {
+	if number := text.Phone(domain.ValueOr(sent.Phone, "")); number != "" && rules.Contact == contactPhone {
 		contacts = append(contacts, number)
 	}
 	locks := make([]session.Lock, len(contacts))

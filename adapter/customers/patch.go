@@ -11,8 +11,8 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -46,7 +46,7 @@ func checkValues(ctx context.Context, s *session.Session, v Patch, stored map[st
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
 		field := customField(name)
-		if name == "" || sanitize.TextField(name) != name {
+		if name == "" || text.TextField(name) != name {
 			p.Reject(field, notAField)
 		}
 		s.CheckText(p, field, wpdb.CustomerMeta, "meta_key", name)
@@ -178,17 +178,17 @@ func RefuseInactive(p *domain.Validation, field string, c records.BookableCustom
 
 // sanitize sanitizes the texts. Those of custom fields may have several lines.
 func (v Patch) sanitize() Patch {
-	for _, text := range []**string{&v.Notes, &v.AdminNotes} {
-		if *text != nil {
-			*text = new(sanitize.TextareaField(**text))
+	for _, notes := range []**string{&v.Notes, &v.AdminNotes} {
+		if *notes != nil {
+			*notes = new(text.TextareaField(**notes))
 		}
 	}
 	v.Profile, v.CustomFields = maps.Clone(v.Profile), maps.Clone(v.CustomFields)
 	for name, value := range v.Profile {
-		v.Profile[name] = sanitize.TextField(value)
+		v.Profile[name] = text.TextField(value)
 	}
 	for name, value := range v.CustomFields {
-		v.CustomFields[name] = sanitize.TextareaField(value)
+		v.CustomFields[name] = text.TextareaField(value)
 	}
 	return v
 }
@@ -203,10 +203,10 @@ func Sanitize(s *session.Session, f records.CustomerFields, prefix string, p *do
 		into         *string
 		clean        func(string) string
 	}{
-		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, sanitize.TextField},
-		{prefix + "last_name", "last_name", f.LastName, &c.LastName, sanitize.TextField},
-		{prefix + "email", "email", f.Email, &c.Email, sanitize.TrimEmail},
-		{prefix + "phone", "phone", f.Phone, &c.Phone, sanitize.Phone},
+		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, text.TextField},
+		{prefix + "last_name", "last_name", f.LastName, &c.LastName, text.TextField},
+		{prefix + "email", "email", f.Email, &c.Email, text.TrimEmail},
+		{prefix + "phone", "phone", f.Phone, &c.Phone, text.Phone},
 	} {
 		if field.sent == nil || p.Has(field.name) {
 			continue
@@ -220,7 +220,7 @@ func Sanitize(s *session.Session, f records.CustomerFields, prefix string, p *do
 			p.Reject(field.name, "May not be empty")
 		}
 	}
-	if c.Email != "" && !sanitize.ValidEmail(c.Email) {
+	if c.Email != "" && !text.ValidEmail(c.Email) {
 		p.Reject(prefix+"email", "Invalid email")
 	}
 	return c

@@ -14,8 +14,8 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -147,8 +147,8 @@ const (
 // if the tables, which may be older than the plugin's, cannot hold the user, or if the login that WordPress
 // derives from the e-mail address belongs to another user.
 func insertUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, c records.BookingCustomer, password string) (int64, error) {
-	login := sanitize.UserLogin(c.Email)
-	first, last := sanitize.UserName(c.FirstName), sanitize.UserName(c.LastName)
+	login := text.UserLogin(c.Email)
+	first, last := text.UserName(c.FirstName), text.UserName(c.LastName)
 	name := cmp.Or(strings.TrimSpace(first+" "+last), login)
 	if len(login) > maxLogin || len(c.Email) > maxUserEmail || utf8.RuneCountInString(name) > maxUserName {
 		return 0, nil
@@ -214,7 +214,7 @@ func updateUserEmail(ctx context.Context, tx *session.Tx, user int64, email stri
 // characters.
 func saveUserName(ctx context.Context, tx *session.Tx, user int64, key, name string) error {
 	err := writeUserMeta(tx, func() error {
-		return tx.DB.UpdateUserMeta(ctx, user, wpdb.UserMeta{Key: key, Value: wpdb.PHPText(sanitize.UserName(name))})
+		return tx.DB.UpdateUserMeta(ctx, user, wpdb.UserMeta{Key: key, Value: wpdb.PHPText(text.UserName(name))})
 	})
 	if errors.Is(err, wpdb.ErrBadValue) {
 		return nil

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"strings"
 	"time"
-
-	"github.com/bookside/bookside/adapter/availability"
 )
 
 // Code is the kind of an Error.
@@ -269,8 +267,9 @@ func OwnColumnsMissing(cause error, names ...string) error {
 
 // SlotConflict says why a booking cannot have its time, with CodeSlotUnavailable.
 type SlotConflict struct {
-	Start     availability.Moment    // the zero Moment if it is not known
-	AgentID   int64                  // 0 for any
-	BookingID int64                  // the conflicting booking, or 0
-	Free      []availability.Minutes // starts that are free on that day
+	Day       string // the day of the start; "" if it is not known
+	Start     int    // minutes since midnight
+	AgentID   int64  // 0 for any
+	BookingID int64  // the conflicting booking, or 0
+	Free      []int  // starts that are free on that day, in minutes since midnight
 }

@@ -1,5 +1,3 @@
-// Package extensions is the catalogue of what a site adds to LatePoint: the extensions that Bookside knows
-// by name, and how their parts are treated when a booking is made without PHP.
 package extensions
 
 import (

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/queue"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -14,8 +13,8 @@ type Journal struct {
 	db  *wpdb.DB
 	now domain.Clock
 
-	queue.Waker              // of Run
-	sweepTook   atomic.Int64 // nanoseconds
+	domain.Waker              // of Run
+	sweepTook    atomic.Int64 // nanoseconds
 
 	gap atomic.Bool // a reader found a gap in the middle, see closeGaps
 
@@ -35,7 +34,7 @@ type restored struct {
 
 // New returns the journal in a database.
 func New(db *wpdb.DB, now domain.Clock) *Journal {
-	return &Journal{db: db, now: now, Waker: queue.NewWaker(), changed: make(chan struct{}), maxNumbers: map[string]int64{}}
+	return &Journal{db: db, now: now, Waker: domain.NewWaker(), changed: make(chan struct{}), maxNumbers: map[string]int64{}}
 }
 
 // Changed returns the end that this process knows of, and a channel that is closed when the end changes: to

@@ -10,7 +10,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/queue"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -52,7 +51,7 @@ func (j *Journal) Run(ctx context.Context, o Options, log *slog.Logger) {
 	w := &worker{Journal: j, Options: o, log: log}
 	defer func() { w.release(context.WithoutCancel(ctx)) }()
 	failing := false
-	queue.Repeat(ctx, pollInterval, j.Waker, func() {
+	domain.Repeat(ctx, pollInterval, j.Waker, func() {
 		err := w.work(ctx)
 		switch {
 		case ctx.Err() != nil:

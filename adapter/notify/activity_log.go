@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/bookside/bookside/adapter/automation"
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -49,7 +49,7 @@ func (a Activity) text() (string, error) {
 	if text, plain := a.Description.(sentence); plain {
 		return string(text), nil
 	}
-	return automation.EncodePHP(a.Description)
+	return text.EncodePHP(a.Description)
 }
 
 // reasonTitles are how entries of the activity log begin that say why a booking was cancelled or changed, in English: the
@@ -80,10 +80,10 @@ func LogEvents(ctx context.Context, tx *session.Tx, w session.WriteSettings, eve
 
 // Announce queues events for the extensions of the site.
 func Announce(tx *session.Tx, all ...Event) {
-	told := make([]events.Event, len(all))
+	told := make([]extensions.Event, len(all))
 	for i, e := range all {
 		_, id := e.record()
-		told[i] = events.Event{Name: string(e.Kind), RecordID: id}
+		told[i] = extensions.Event{Name: string(e.Kind), RecordID: id}
 	}
 	tx.Announce(told...)
 }

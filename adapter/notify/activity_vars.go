@@ -3,10 +3,10 @@ package notify
 import (
 	"time"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 )
 
 // The variables of records that activities and messages show (OsBookingModel::get_data_vars and the like,
@@ -150,7 +150,7 @@ func bookingVarsAlone(s *session.Session, w session.WriteSettings, from Snapshot
 	}
 	if start, ok := records.Start(s, b.Booking); ok {
 		vars.StartDatetime = start.Format(domain.OffsetLayout)
-		vars.StartDate = automation.FormatDate(wallClock(b.Booking), w.DateFormat)
+		vars.StartDate = text.FormatDate(wallClock(b.Booking), w.DateFormat)
 		vars.StartTime = w.Clock(wallClock(b.Booking))
 	}
 	if end, ok := records.End(s, b.Booking); ok {

@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/bookside/bookside/adapter/icalendar"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 )
 
 // CalendarEvent returns what all calendar files say about a booking, without texts: its UID, its time and
@@ -19,14 +19,14 @@ import (
 // journal knows more but forgets, and a sequence must not fall. A change by plain SQL, or a second one
 // within a second, keeps the sequence and still reaches subscribers, because they replace their copy with
 // what they read.
-func CalendarEvent(s *session.Session, b records.Booking, host string) (event icalendar.Event, ok bool) {
+func CalendarEvent(s *session.Session, b records.Booking, host string) (event text.CalendarEvent, ok bool) {
 	start, ok := records.Start(s, b)
 	if !ok {
-		return icalendar.Event{}, false
+		return text.CalendarEvent{}, false
 	}
 	end, ok := records.End(s, b)
 	if !ok {
-		return icalendar.Event{}, false
+		return text.CalendarEvent{}, false
 	}
 	code := b.Code
 	if code == "" {
@@ -43,7 +43,7 @@ func CalendarEvent(s *session.Session, b records.Booking, host string) (event ic
 		created = changed
 	}
 	sequence := min(max(0, changed.Sub(created)/time.Second), math.MaxInt32)
-	return icalendar.Event{
+	return text.CalendarEvent{
 		UID: code + "@" + host, Sequence: int(sequence), Stamp: changed, Start: start, End: end, Status: calendarStatus(b.Status),
 	}, true
 }
@@ -51,14 +51,14 @@ func CalendarEvent(s *session.Session, b records.Booking, host string) (event ic
 // CodeOfNone returns a name for a booking in calendars if its code is unknown.
 func CodeOfNone(b records.Booking) string { return fmt.Sprintf("booking-%d", b.ID) }
 
-func calendarStatus(status string) icalendar.Status {
+func calendarStatus(status string) text.EventStatus {
 	switch status {
 	case records.StatusCancelled:
-		return icalendar.Cancelled
+		return text.Cancelled
 	case "pending", "payment_pending":
-		return icalendar.Tentative
+		return text.Tentative
 	default:
-		return icalendar.Confirmed
+		return text.Confirmed
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -28,7 +27,7 @@ var (
 			}
 			return domain.Stamp(start)
 		},
-		automation.OrderItemCounts: func(_ *session.Session, snapshot Snapshot) string { return itemCount(snapshot.Order) }, // offered; the items of its order
+		OrderItemCounts: func(_ *session.Session, snapshot Snapshot) string { return itemCount(snapshot.Order) }, // offered; the items of its order
 
 		"id":           func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Booking.ID) },
 		"booking_code": func(_ *session.Session, snapshot Snapshot) string { return snapshot.Booking.Code },
@@ -55,10 +54,10 @@ var (
 	}
 
 	orderAttributes = map[string]func(*session.Session, Snapshot) string{
-		"status":                   func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.Status },            // offered
-		"fulfillment_status":       func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.FulfillmentStatus }, // offered
-		"payment_status":           func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.PaymentStatus },     // offered
-		automation.OrderItemCounts: func(_ *session.Session, snapshot Snapshot) string { return itemCount(snapshot.Order) },        // offered
+		"status":             func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.Status },            // offered
+		"fulfillment_status": func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.FulfillmentStatus }, // offered
+		"payment_status":     func(_ *session.Session, snapshot Snapshot) string { return snapshot.Order.PaymentStatus },     // offered
+		OrderItemCounts:      func(_ *session.Session, snapshot Snapshot) string { return itemCount(snapshot.Order) },        // offered
 
 		"id":                func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Order.ID) },
 		"customer_id":       func(_ *session.Session, snapshot Snapshot) string { return domain.IDText(snapshot.Order.CustomerID) },
@@ -139,7 +138,7 @@ func conditionObjects(s *session.Session, e Event) map[string]map[string]string 
 	}
 	for object, attributes := range objects {
 		if strings.HasPrefix(object, "old_") {
-			delete(attributes, automation.OrderItemCounts) // NULL, see OrderItemCounts
+			delete(attributes, OrderItemCounts) // NULL, see OrderItemCounts
 		}
 	}
 	return objects

@@ -12,7 +12,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -24,7 +23,7 @@ type templateNeeds struct {
 	logo  bool
 }
 
-func needsOf(processes []automation.Process) (needs templateNeeds) {
+func needsOf(processes []Process) (needs templateNeeds) {
 	for _, p := range processes {
 		needs.order = needs.order || strings.Contains(p.ActionsJSON, "{{order_summary_breakdown}}") ||
 			strings.Contains(p.ActionsJSON, "{{order_items}}") || strings.Contains(p.ActionsJSON, "{{order_transactions_breakdown}}")
@@ -34,9 +33,9 @@ func needsOf(processes []automation.Process) (needs templateNeeds) {
 }
 
 // orderContent reads the contents of a snapshot's order.
-func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, snapshot Snapshot) (*automation.OrderContent, error) {
+func orderContent(ctx context.Context, s *session.Session, w session.WriteSettings, snapshot Snapshot) (*OrderContent, error) {
 	paid, itemsTotal := records.LedgerOf(snapshot.Order.Payments).Net(), decimal.Zero
-	content := &automation.OrderContent{Credits: w.Currency.FormatExactly(paid), BalanceDue: w.Currency.FormatExactly(snapshot.Order.Total.Sub(paid))}
+	content := &OrderContent{Credits: w.Currency.FormatExactly(paid), BalanceDue: w.Currency.FormatExactly(snapshot.Order.Total.Sub(paid))}
 	if paid.IsPositive() {
 		content.Credits = "-" + content.Credits
 	}
@@ -45,7 +44,7 @@ func orderContent(ctx context.Context, s *session.Session, w session.WriteSettin
 		return nil, err
 	}
 	for _, p := range snapshot.Order.Payments {
-		content.Transactions = append(content.Transactions, automation.OrderPayment{Portion: p.PaymentPortion, Amount: w.Currency.Format(p.Amount)})
+		content.Transactions = append(content.Transactions, OrderPayment{Portion: p.PaymentPortion, Amount: w.Currency.Format(p.Amount)})
 	}
 	bookings, err := bookingsOfItems(ctx, s, snapshot)
 	if err != nil {
@@ -53,7 +52,7 @@ func orderContent(ctx context.Context, s *session.Session, w session.WriteSettin
 	}
 	for _, item := range snapshot.Order.Items {
 		itemsTotal = itemsTotal.Add(item.Total)
-		shown := automation.OrderItem{Heading: "Service", Price: w.Currency.FormatExactly(item.Total)}
+		shown := OrderItem{Heading: "Service", Price: w.Currency.FormatExactly(item.Total)}
 		if b, ok := bookings[item.ID]; ok && item.Variant != records.BundleItem {
 			variables := bookingVariables(w, &BookingSnapshot{Booking: b}, "")
 			shown.Name, shown.Details = variables.Service, []string{variables.When(), b.Agent.FullName}

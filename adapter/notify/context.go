@@ -7,9 +7,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -20,8 +18,8 @@ type messageContext struct {
 	customerNotes string
 	staff         []staffMember // at least one if there is a booking
 	orderKeys     records.ManageKeys
-	order         *automation.OrderContent // nil if no template shows it
-	logoURL       string                   // "" if no template shows it
+	order         *OrderContent // nil if no template shows it
+	logoURL       string        // "" if no template shows it
 }
 
 // messageContexts are the contexts of the snapshots of a write. Each is read once for all
@@ -85,10 +83,10 @@ func NewBooking(ctx context.Context, s *session.Session, id int64) (records.Book
 		*records.Booking
 		ShownInMessages
 	}
-	stmt := records.BookingRecords(s).From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": id}).Column("o.payment_status").Column(new(lists.Total).Column()).
+	stmt := records.BookingRecords(s).From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": id}).Column("o.payment_status").Column(new(records.Total).Column()).
 		Columns("c.notes", "a.first_name", "a.last_name", "a.display_name", "a.email", "a.phone", "a.extra_emails", "a.extra_phones", "sc.name").
 		LeftJoin(s.DB.As(wpdb.ServiceCategories, "sc") + " ON sc.id = s.category_id")
-	listed := records.NewListedRow(new(lists.Total))
+	listed := records.NewListedRow(new(records.Total))
 	read, ok, err := wpdb.One(ctx, s.DB, "read new booking", stmt, func(row wpdb.Scanner) (f found, err error) {
 		f.Booking, err = listed.Scan(scannerOfMore{row, append([]any{wpdb.OrZero(&f.customerNotes)}, f.staff.columns()...)})
 		f.staff.complete()
@@ -115,7 +113,7 @@ func (s scannerOfMore) Scan(dest ...any) error { return s.Scanner.Scan(slices.Co
 // staffMember is the agent of a booking as templates show agents, with the category of
 // the booking's service.
 type staffMember struct {
-	automation.AgentVariables
+	AgentVariables
 	category string
 }
 

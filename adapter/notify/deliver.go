@@ -8,11 +8,10 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -97,10 +96,10 @@ func (d deliveries) hand(ctx context.Context, tx *session.Tx) error {
 
 // deliver adds what automations produce for an event. What is due now is sent by the site's cron or by the plugin, or
 // else by nobody: a job that runs when the cron is back would be about what was long ago.
-func deliver(s *session.Session, d *deliveries, e Event, processes []automation.Process, subject automation.Subject) error {
+func deliver(s *session.Session, d *deliveries, e Event, processes []Process, subject Subject) error {
 	for _, eventType := range EventTypes[e.Kind] {
 		subject.At = eventTime(s, e, eventType)
-		for _, job := range automation.Jobs(processes, eventType, subject, s.Now) {
+		for _, job := range Jobs(processes, eventType, subject, s.Now) {
 			later := job.DueAt.After(s.Now)
 			switch {
 			case later, d.byCron:
@@ -154,21 +153,21 @@ func processTypes(events []Event, all bool) []string {
 }
 
 // LoadProcesses reads the site's active automations of some event types.
-func LoadProcesses(ctx context.Context, s *session.Session, types []string) ([]automation.Process, error) {
+func LoadProcesses(ctx context.Context, s *session.Session, types []string) ([]Process, error) {
 	if len(types) == 0 {
 		return nil, nil
 	}
 	stmt := sq.Select("id", "name", "event_type", "actions_json").From(s.DB.Name(wpdb.Processes)).
 		Where(sq.Eq{"status": "active", "event_type": types}).OrderBy("id")
-	return wpdb.All(ctx, s.DB, "read automations", stmt, func(row wpdb.Scanner) (p automation.Process, err error) {
+	return wpdb.All(ctx, s.DB, "read automations", stmt, func(row wpdb.Scanner) (p Process, err error) {
 		err = row.Scan(&p.ID, &p.Name, &p.EventType, wpdb.OrZero(&p.ActionsJSON))
 		return p, err
 	})
 }
 
 // triggers reports whether an event triggers any of the processes.
-func triggers(e Event, processes []automation.Process) bool {
-	return slices.ContainsFunc(processes, func(p automation.Process) bool { return slices.Contains(EventTypes[e.Kind], p.EventType) })
+func triggers(e Event, processes []Process) bool {
+	return slices.ContainsFunc(processes, func(p Process) bool { return slices.Contains(EventTypes[e.Kind], p.EventType) })
 }
 
 // eventTime returns when an event of a type happens, in UTC.
@@ -189,7 +188,7 @@ func eventTime(s *session.Session, e Event, eventType string) time.Time {
 
 // jobRow returns the row of a job for the site to run. When a record is updated, the site deletes the
 // scheduled jobs that carry the record's type, so jobs due later must carry it and jobs due now must not.
-func jobRow(s *session.Session, e Event, job automation.Job, subject automation.Subject, later bool) (session.Row, error) {
+func jobRow(s *session.Session, e Event, job Job, subject Subject, later bool) (session.Row, error) {
 	settings, err := job.SettingsJSON(subject.ActivityData)
 	if err != nil {
 		return nil, err
@@ -210,9 +209,9 @@ func jobRow(s *session.Session, e Event, job automation.Job, subject automation.
 }
 
 // mailsTo reports whether a job sends a mail to an address.
-func mailsTo(job automation.Job, address string) bool {
+func mailsTo(job Job, address string) bool {
 	for _, a := range job.Actions {
-		if a.Type == automation.SendEmail && slices.ContainsFunc(recipients(a.To), func(to string) bool { return strings.EqualFold(to, address) }) {
+		if a.Type == SendEmail && slices.ContainsFunc(recipients(a.To), func(to string) bool { return strings.EqualFold(to, address) }) {
 			return true
 		}
 	}
@@ -227,7 +226,7 @@ func recipients(list string) (addresses []string) {
 		if start := strings.LastIndexByte(address, '<'); start >= 0 && strings.HasSuffix(address, ">") {
 			address = strings.TrimSpace(address[start+1 : len(address)-1])
 		}
-		if sanitize.ValidEmail(address) {
+		if text.ValidEmail(address) {
 			addresses = append(addresses, address)
 		}
 	}

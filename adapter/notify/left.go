@@ -11,7 +11,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -32,9 +32,9 @@ func leave(tx *session.Tx, e Event, d *deliveries, all bool) error {
 		return fmt.Errorf("leave messages to the plugin: %w", err)
 	}
 	_, id := e.record()
-	left := events.Event{Name: string(e.Kind), RecordID: id, Messages: events.Reminders, Rendered: string(text), RenderedDue: tx.Now.Add(events.Patience)}
+	left := extensions.Event{Name: string(e.Kind), RecordID: id, Messages: extensions.Reminders, Rendered: string(text), RenderedDue: tx.Now.Add(extensions.EventPatience)}
 	if all {
-		left.Messages = events.AllMessages
+		left.Messages = extensions.AllMessages
 	}
 	if d.unsent {
 		left.RenderedDue = tx.Now.Add(dropPatience)
@@ -61,7 +61,7 @@ func RunLeft(ctx context.Context, p *session.Platform, log *slog.Logger) {
 
 // SendLeft sends the messages that were left to the plugin and that it has not begun to send in time.
 func SendLeft(ctx context.Context, s *session.Session) error {
-	ids, err := events.Overdue(ctx, s.DB, s.Now)
+	ids, err := extensions.OverdueEvents(ctx, s.DB, s.Now)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ var recordTables = map[string]wpdb.Table{"booking": wpdb.Bookings, "customer": w
 
 // sendLeft sends the messages of one event, unless its record is gone, as the plugin would.
 func sendLeft(ctx context.Context, tx *session.Tx, id int64) error {
-	e, taken, err := events.TakeOver(ctx, tx.DB, id)
+	e, taken, err := extensions.TakeOverEvent(ctx, tx.DB, id)
 	if err != nil || !taken {
 		return err
 	}

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -52,10 +51,10 @@ func (e Event) activityData() any {
 }
 
 // notificationSubject returns everything that templates and conditions can use of an event.
-func notificationSubject(s *session.Session, w session.WriteSettings, e Event, context messageContext) automation.Subject {
+func notificationSubject(s *session.Session, w session.WriteSettings, e Event, context messageContext) Subject {
 	now := e.After
-	subject := automation.Subject{Objects: conditionObjects(s, e), ActivityData: e.activityData()}
-	sources := []automation.VariableSource{customerVariables(now.Customer, context.customerNotes), businessVariables(w, context.logoURL)}
+	subject := Subject{Objects: conditionObjects(s, e), ActivityData: e.activityData()}
+	sources := []VariableSource{customerVariables(now.Customer, context.customerNotes), businessVariables(w, context.logoURL)}
 	if now.Booking != nil {
 		sources = append(sources, bookingVariables(w, now.Booking, context.staff[0].category), context.staff[0].AgentVariables)
 	}
@@ -65,29 +64,29 @@ func notificationSubject(s *session.Session, w session.WriteSettings, e Event, c
 	if e.Payment != nil {
 		sources = append(sources, transactionVariables(w, *e.Payment))
 	}
-	subject.Variables, subject.HTML = automation.VariablesOf(sources...), automation.HTMLOf(sources...)
+	subject.Variables, subject.HTML = VariablesOf(sources...), HTMLOf(sources...)
 	return subject
 }
 
 // The variables of records that templates show.
 
-func customerVariables(c records.BookingCustomer, notes string) automation.CustomerVariables {
-	return automation.CustomerVariables{FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Notes: notes}
+func customerVariables(c records.BookingCustomer, notes string) CustomerVariables {
+	return CustomerVariables{FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Notes: notes}
 }
 
-func businessVariables(w session.WriteSettings, logoURL string) automation.BusinessVariables {
-	return automation.BusinessVariables{
+func businessVariables(w session.WriteSettings, logoURL string) BusinessVariables {
+	return BusinessVariables{
 		Name: w.Settings[session.SettingBusinessName], Phone: w.Settings[session.SettingBusinessPhone], Address: w.Settings[session.SettingBusinessAddress],
 		LogoURL: logoURL, DashboardURL: w.PageURL(w.Settings[session.SettingDashboard]),
 	}
 }
 
-func bookingVariables(w session.WriteSettings, b *BookingSnapshot, category string) automation.BookingVariables {
-	v := automation.BookingVariables{
+func bookingVariables(w session.WriteSettings, b *BookingSnapshot, category string) BookingVariables {
+	v := BookingVariables{
 		ID: b.ID, Code: b.Code, Price: w.Currency.Format(b.Price), ServiceCategory: category,
-		Date: wallClock(b.Booking), DateFormat: automation.ReadableDateFormat(w.DateFormat, w.Settings[session.SettingTerseDates] == session.On),
+		Date: wallClock(b.Booking), DateFormat: ReadableDateFormat(w.DateFormat, w.Settings[session.SettingTerseDates] == session.On),
 		Start: (*int)(b.StartTime), End: (*int)(b.EndTime), Clock24: w.Clock24, Duration: b.Duration,
-		Status:   automation.BookingStatusLabel(b.Status, w.Settings[session.SettingOwnStatuses], w.Texts),
+		Status:   BookingStatusLabel(b.Status, w.Settings[session.SettingOwnStatuses], w.Texts),
 		Texts:    w.Texts,
 		Location: b.Location.Name, LocationAddress: b.Location.FullAddress,
 		ManageURLForAgent: w.ManageURL("booking", b.Keys.Agent), ManageURLForCustomer: w.ManageURL("booking", b.Keys.Customer),
@@ -98,9 +97,9 @@ func bookingVariables(w session.WriteSettings, b *BookingSnapshot, category stri
 	return v
 }
 
-func orderVariables(w session.WriteSettings, o *OrderSnapshot, context messageContext) automation.OrderVariables {
+func orderVariables(w session.WriteSettings, o *OrderSnapshot, context messageContext) OrderVariables {
 	paid := records.LedgerOf(o.Payments).Net()
-	v := automation.OrderVariables{
+	v := OrderVariables{
 		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: domain.ValueOr(o.CouponCode, ""),
 		TaxTotal: domain.AmountText(o.TaxTotal), CouponDiscount: w.Currency.Format(o.CouponDiscount),
 		Subtotal: w.Currency.Format(o.Subtotal), Total: w.Currency.Format(o.Total),
@@ -115,8 +114,8 @@ func orderVariables(w session.WriteSettings, o *OrderSnapshot, context messageCo
 	return v
 }
 
-func transactionVariables(w session.WriteSettings, p records.Payment) automation.TransactionVariables {
-	return automation.TransactionVariables{
+func transactionVariables(w session.WriteSettings, p records.Payment) TransactionVariables {
+	return TransactionVariables{
 		Token: domain.ValueOr(p.Token, ""), Amount: w.Currency.Format(p.Amount), Processor: p.Processor, PaymentMethod: p.PaymentMethod,
 		Kind: p.Kind, Status: p.Status, Notes: domain.ValueOr(p.Notes, ""), PaymentPortion: p.PaymentPortion,
 	}

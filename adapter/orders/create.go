@@ -5,12 +5,12 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -122,7 +122,7 @@ func insertOrder(ctx context.Context, tx *session.Tx, w session.WriteSettings, n
 
 // OrderRow returns the row of a new order; customer is an id, or an expression for it.
 func OrderRow(s *session.Session, w session.WriteSettings, n New, customer any, breakdown any) (session.Row, error) {
-	stored, err := automation.EncodePHP(breakdown)
+	stored, err := text.EncodePHP(breakdown)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
 // Package orders lists, creates and changes orders.
 //
-// It may import payments and what payments may import.
+// It imports payments, notify and what those import. It makes no bookings.
 package orders

@@ -7,7 +7,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -18,7 +17,7 @@ import (
 // cancelled ones.
 func CouponOrders(ctx context.Context, s *session.Session, code string) ([]records.Order, error) {
 	stmt := sq.Select("o.id").From(s.DB.As(wpdb.Orders, "o")).Where(sq.Eq{"o.coupon_code": code}).
-		OrderBy(lists.SortColumns(sortColumns[ByCreation], true)...).Limit(payments.RecentOrders)
+		OrderBy(records.SortColumns(sortColumns[ByCreation], true)...).Limit(payments.RecentOrders)
 	ids, err := wpdb.All(ctx, s.DB, "list orders of coupon", stmt, wpdb.Value[int64])
 	if err != nil {
 		return nil, err
@@ -59,24 +58,24 @@ type Filter struct {
 }
 
 // List returns one page of the orders that match the filter.
-func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Order], err error) {
-	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
+func List(ctx context.Context, s *session.Session, f Filter) (page records.Page[records.Order], err error) {
+	defer records.EmptyIfUnmatchable(f.Paging, &page, &err)
 	q := sq.Select().From(s.DB.As(wpdb.Orders, "o"))
-	q = lists.FilterReference(q, "o.customer_id", f.CustomerID)
+	q = records.FilterReference(q, "o.customer_id", f.CustomerID)
 	q = records.FilterPaymentStatus(s, q, f.PaymentStatus)
-	q = lists.FilterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
-	q = lists.FilterText(q, "o.coupon_code", f.CouponCode)
-	q = lists.FilterRange(q, "o.total", f.TotalMin, f.TotalMax)
-	q = lists.FilterInstant(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = lists.FilterInstant(q, "o.updated_at", f.UpdatedFrom, f.UpdatedBefore)
-	q = lists.FilterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
-	l := lists.List{Op: "list orders", Filter: lists.FilterEqual(q, "o.status", f.Status)}
-	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
-	ids, err := lists.FindSorted(ctx, s, l, f.Paging, l.Filter.Column("o.id"), order, wpdb.Value[int64])
+	q = records.FilterEqual(q, "o.fulfillment_status", f.FulfillmentStatus)
+	q = records.FilterText(q, "o.coupon_code", f.CouponCode)
+	q = records.FilterRange(q, "o.total", f.TotalMin, f.TotalMax)
+	q = records.FilterInstant(q, "o.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = records.FilterInstant(q, "o.updated_at", f.UpdatedFrom, f.UpdatedBefore)
+	q = records.FilterSearch(q, f.Search, "o.confirmation_code", "o.customer_comment", "o.coupon_code")
+	l := records.List{Op: "list orders", Filter: records.FilterEqual(q, "o.status", f.Status)}
+	order := records.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
+	ids, err := records.FindSorted(ctx, s, l, f.Paging, l.Filter.Column("o.id"), order, wpdb.Value[int64])
 	if err != nil {
 		return page, err
 	}
-	return lists.Read(ctx, s, l, f.Paging, ids, func(ids []int64, size *lists.Total) ([]records.Order, error) {
+	return records.ReadPage(ctx, s, l, f.Paging, ids, func(ids []int64, size *records.Total) ([]records.Order, error) {
 		return records.ListedOrders(ctx, s, ids, size)
 	})
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -30,13 +30,13 @@ type Patch struct {
 
 // sanitizeOrder validates a patch by itself and sanitizes its texts.
 func sanitizeOrder(s *session.Session, patch Patch, p *domain.Validation) Patch {
-	session.SanitizeField(s, p, "coupon_code", &patch.CouponCode, sanitize.TextField, wpdb.Orders, "coupon_code")
-	session.SanitizeField(s, p, "customer_comment", &patch.CustomerComment, sanitize.TextareaField, wpdb.Orders, "customer_comment")
-	session.SanitizeField(s, p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.OrderMeta, "meta_value")
-	session.SanitizeField(s, p, "confirmation_code", &patch.ConfirmationCode, sanitize.TextField, wpdb.Orders, "confirmation_code")
-	session.SanitizeField(s, p, "ip_address", &patch.IPAddress, sanitize.TextField, wpdb.Orders, "ip_address")
-	session.SanitizeField(s, p, "source_id", &patch.SourceID, sanitize.TextField, wpdb.Orders, "source_id")
-	session.SanitizeField(s, p, "source_url", &patch.SourceURL, sanitize.URL, wpdb.Orders, "source_url")
+	session.SanitizeField(s, p, "coupon_code", &patch.CouponCode, text.TextField, wpdb.Orders, "coupon_code")
+	session.SanitizeField(s, p, "customer_comment", &patch.CustomerComment, text.TextareaField, wpdb.Orders, "customer_comment")
+	session.SanitizeField(s, p, "notes", &patch.Notes, text.TextareaField, wpdb.OrderMeta, "meta_value")
+	session.SanitizeField(s, p, "confirmation_code", &patch.ConfirmationCode, text.TextField, wpdb.Orders, "confirmation_code")
+	session.SanitizeField(s, p, "ip_address", &patch.IPAddress, text.TextField, wpdb.Orders, "ip_address")
+	session.SanitizeField(s, p, "source_id", &patch.SourceID, text.TextField, wpdb.Orders, "source_id")
+	session.SanitizeField(s, p, "source_url", &patch.SourceURL, text.URL, wpdb.Orders, "source_url")
 	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" {
 		p.Reject("confirmation_code", "May not be empty")
 	}

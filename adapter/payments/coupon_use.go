@@ -12,7 +12,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -113,8 +112,8 @@ func FindCoupon(ctx context.Context, tx *session.Tx, code string, use CouponUse)
 }
 
 // Pricing returns the coupon as pricing needs it.
-func (c Coupon) Pricing() pricing.Coupon {
-	return pricing.Coupon{Percent: c.IsPercent(), Value: c.DiscountValue, Most: c.Rules.MaxDiscountAmount, PerOrder: c.Rules.conditions().perOrder}
+func (c Coupon) Pricing() records.PricedCoupon {
+	return records.PricedCoupon{Percent: c.IsPercent(), Value: c.DiscountValue, Most: c.Rules.MaxDiscountAmount, PerOrder: c.Rules.conditions().perOrder}
 }
 
 const forOtherCustomers = "This coupon is for other customers"

@@ -14,8 +14,8 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -54,7 +54,7 @@ func CreateCoupon(ctx context.Context, tx *session.Tx, n NewCoupon) (Coupon, err
 		return Coupon{}, domain.Unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
 	}
 	p := n.Problems()
-	n.Code = CouponCode(sanitize.TextField(n.Code))
+	n.Code = CouponCode(text.TextField(n.Code))
 	p.Require("code", n.Code != "")
 	p.Require("discount_type", n.DiscountType != nil)
 	p.Require("discount_value", n.DiscountValue != nil)
@@ -191,8 +191,8 @@ var (
 
 // sanitizeCoupon validates a patch, sanitizes its texts and replaces its words with the stored ones.
 func sanitizeCoupon(s *session.Session, patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
-	session.SanitizeField(s, p, "name", &patch.Name, sanitize.TextField, wpdb.Coupons, "name")
-	session.SanitizeField(s, p, "description", &patch.Description, sanitize.TextareaField, wpdb.Coupons, "description")
+	session.SanitizeField(s, p, "name", &patch.Name, text.TextField, wpdb.Coupons, "name")
+	session.SanitizeField(s, p, "description", &patch.Description, text.TextareaField, wpdb.Coupons, "description")
 	storedWord(p, "discount_type", &patch.DiscountType, discountTypes)
 	storedWord(p, "status", &patch.Status, couponStatuses)
 	checkDiscount(p, patch, before)

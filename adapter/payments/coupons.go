@@ -11,7 +11,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -59,17 +58,17 @@ type CouponFilter struct {
 
 // ListCoupons returns one page of the coupons that match the filter, newest first. A site
 // without the add-on has none.
-func ListCoupons(ctx context.Context, s *session.Session, f CouponFilter) (lists.Page[Coupon], error) {
-	page := lists.Page[Coupon]{Paging: f.Paging}
+func ListCoupons(ctx context.Context, s *session.Session, f CouponFilter) (records.Page[Coupon], error) {
+	page := records.Page[Coupon]{Paging: f.Paging}
 	exists, err := session.HasTable(ctx, s, wpdb.Coupons)
 	if err != nil || !exists {
 		return page, err
 	}
 	q := sq.Select().From(s.DB.As(wpdb.Coupons, "k"))
-	q = lists.FilterActive(q, "k.status", f.Active)
-	q = lists.FilterSearch(q, f.Search, "k.code", "k.name")
-	l := lists.List{Op: "list coupons", Filter: q}
-	page, err = lists.ReadSmall(ctx, s, l, f.Paging, couponColumns(s, q), lists.SortOrder{Columns: []string{"k.id"}, Descending: true}, scanCoupon)
+	q = records.FilterActive(q, "k.status", f.Active)
+	q = records.FilterSearch(q, f.Search, "k.code", "k.name")
+	l := records.List{Op: "list coupons", Filter: q}
+	page, err = records.ReadSmallPage(ctx, s, l, f.Paging, couponColumns(s, q), records.SortOrder{Columns: []string{"k.id"}, Descending: true}, scanCoupon)
 	if err != nil {
 		return page, err
 	}

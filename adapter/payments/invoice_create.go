@@ -7,10 +7,10 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -38,7 +38,7 @@ func InvoiceRows(s *session.Session, w session.WriteSettings, o InvoiceSource) (
 		return nil, nil
 	}
 	total := domain.AmountText(o.Total)
-	data, err := automation.EncodePHP(invoiceData{
+	data, err := text.EncodePHP(invoiceData{
 		Company: w.Settings[session.SettingInvoiceCompany],
 		From:    replaceVariables(w, cmp.Or(w.Settings[session.SettingInvoiceFrom], defaultInvoiceFrom), o.Customer),
 		To:      replaceVariables(w, cmp.Or(w.Settings[session.SettingInvoiceTo], defaultInvoiceTo), o.Customer),

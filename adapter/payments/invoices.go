@@ -8,7 +8,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -27,16 +26,16 @@ type Invoice struct {
 }
 
 // ListInvoices returns one page of an order's invoices, oldest first.
-func ListInvoices(ctx context.Context, s *session.Session, orderID int64, p session.Paging) (lists.Page[Invoice], error) {
+func ListInvoices(ctx context.Context, s *session.Session, orderID int64, p session.Paging) (records.Page[Invoice], error) {
 	if err := records.RequireOrder(ctx, s, orderID); err != nil {
-		return lists.Page[Invoice]{}, err
+		return records.Page[Invoice]{}, err
 	}
 	columns, scan, err := invoiceColumns(ctx, s)
 	if err != nil {
-		return lists.Page[Invoice]{}, err
+		return records.Page[Invoice]{}, err
 	}
-	l := lists.List{Op: "list invoices", Filter: sq.Select().From(s.DB.As(wpdb.OrderInvoices, "v")).Where(sq.Eq{"v.order_id": orderID})}
-	return lists.ReadSmall(ctx, s, l, p, l.Filter.Columns(columns...), lists.SortOrder{Columns: []string{"v.id"}}, scan)
+	l := records.List{Op: "list invoices", Filter: sq.Select().From(s.DB.As(wpdb.OrderInvoices, "v")).Where(sq.Eq{"v.order_id": orderID})}
+	return records.ReadSmallPage(ctx, s, l, p, l.Filter.Columns(columns...), records.SortOrder{Columns: []string{"v.id"}}, scan)
 }
 
 // LoadInvoice returns one invoice of an order, or a CodeNotFound.

@@ -7,7 +7,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -46,26 +45,26 @@ type Filter struct {
 }
 
 // List returns one page of the payments that match the filter.
-func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[records.Payment], err error) {
-	defer lists.EmptyIfUnmatchable(f.Paging, &page, &err)
+func List(ctx context.Context, s *session.Session, f Filter) (page records.Page[records.Payment], err error) {
+	defer records.EmptyIfUnmatchable(f.Paging, &page, &err)
 	q := sq.Select().From(s.DB.As(wpdb.Transactions, "t"))
-	q = lists.FilterReference(q, "t.customer_id", f.CustomerID)
-	q = lists.FilterReference(q, "t.order_id", f.OrderID)
-	q = lists.FilterEqual(q, "t.status", f.Status)
-	q = lists.FilterText(q, "t.payment_method", f.PaymentMethod)
-	q = lists.FilterText(q, "t.processor", f.Processor)
+	q = records.FilterReference(q, "t.customer_id", f.CustomerID)
+	q = records.FilterReference(q, "t.order_id", f.OrderID)
+	q = records.FilterEqual(q, "t.status", f.Status)
+	q = records.FilterText(q, "t.payment_method", f.PaymentMethod)
+	q = records.FilterText(q, "t.processor", f.Processor)
 	q = records.FilterDisplayAmount(q, f.AmountMin, f.AmountMax)
-	q = lists.FilterInstant(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = lists.FilterInstant(q, s.Schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
-	q = lists.FilterSearch(q, f.Search, s.Schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
-	l := lists.List{Op: "list payments", Filter: q}
-	order := lists.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
-	found, err := lists.FindSorted(ctx, s, l, f.Paging, records.PaymentColumns(s, l.Filter), order, records.ScanPayment)
+	q = records.FilterInstant(q, "t.created_at", f.CreatedFrom, f.CreatedBefore)
+	q = records.FilterInstant(q, s.Schema.Expr(wpdb.Transactions, "t", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
+	q = records.FilterSearch(q, f.Search, s.Schema.Columns(wpdb.Transactions, "t", "token", "notes", "receipt_number")...)
+	l := records.List{Op: "list payments", Filter: q}
+	order := records.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
+	found, err := records.FindSorted(ctx, s, l, f.Paging, records.PaymentColumns(s, l.Filter), order, records.ScanPayment)
 	if err != nil {
 		return page, err
 	}
-	return lists.Read(ctx, s, l, f.Paging, found, func(found []records.Payment, size *lists.Total) ([]records.Payment, error) {
-		if err := lists.CountNow(ctx, s, l, size); err != nil {
+	return records.ReadPage(ctx, s, l, f.Paging, found, func(found []records.Payment, size *records.Total) ([]records.Payment, error) {
+		if err := records.CountNow(ctx, s, l, size); err != nil {
 			return nil, err
 		}
 		return found, records.AddFirstBookings(ctx, s, found)
@@ -73,9 +72,9 @@ func List(ctx context.Context, s *session.Session, f Filter) (page lists.Page[re
 }
 
 // ListOfOrder returns one page of an order's payments, oldest first.
-func ListOfOrder(ctx context.Context, s *session.Session, orderID int64, p session.Paging) (lists.Page[records.Payment], error) {
+func ListOfOrder(ctx context.Context, s *session.Session, orderID int64, p session.Paging) (records.Page[records.Payment], error) {
 	if err := records.RequireOrder(ctx, s, orderID); err != nil {
-		return lists.Page[records.Payment]{}, err
+		return records.Page[records.Payment]{}, err
 	}
 	return List(ctx, s, Filter{Paging: p, OrderID: &orderID, Sort: ByID})
 }

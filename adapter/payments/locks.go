@@ -4,13 +4,13 @@ import (
 	"hash/crc32"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 )
 
 // LocksOfCoupon returns the lock for a coupon's code, and none for nil or an empty text.
 func LocksOfCoupon(code *string) []session.Lock {
-	stored := CouponCode(sanitize.TextField(domain.ValueOr(code, "")))
+	stored := CouponCode(text.TextField(domain.ValueOr(code, "")))
 	if stored == "" {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/sanitize"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -181,14 +181,14 @@ func lockOrderToPay(ctx context.Context, tx *session.Tx, n New, p *domain.Valida
 // sanitizePayment validates a patch by itself and sanitizes its texts.
 func sanitizePayment(s *session.Session, patch Patch, p *domain.Validation) Patch {
 	session.CheckAmount(p, "amount", patch.Amount)
-	session.SanitizeField(s, p, "processor", &patch.Processor, sanitize.TextField, wpdb.Transactions, "processor")
-	session.SanitizeField(s, p, "payment_method", &patch.PaymentMethod, sanitize.TextField, wpdb.Transactions, "payment_method")
-	session.SanitizeField(s, p, "payment_portion", &patch.PaymentPortion, sanitize.TextField, wpdb.Transactions, "payment_portion")
-	session.SanitizeField(s, p, "kind", &patch.Kind, sanitize.TextField, wpdb.Transactions, "kind")
+	session.SanitizeField(s, p, "processor", &patch.Processor, text.TextField, wpdb.Transactions, "processor")
+	session.SanitizeField(s, p, "payment_method", &patch.PaymentMethod, text.TextField, wpdb.Transactions, "payment_method")
+	session.SanitizeField(s, p, "payment_portion", &patch.PaymentPortion, text.TextField, wpdb.Transactions, "payment_portion")
+	session.SanitizeField(s, p, "kind", &patch.Kind, text.TextField, wpdb.Transactions, "kind")
 	session.CheckWord(p, "status", patch.Status, records.PaymentSucceeded, records.PaymentProcessing, "failed", records.StatusRefunded)
-	session.SanitizeField(s, p, "token", &patch.Token, sanitize.TextField, wpdb.Transactions, "token")
-	session.SanitizeField(s, p, "notes", &patch.Notes, sanitize.TextareaField, wpdb.Transactions, "notes")
-	session.SanitizeField(s, p, "receipt_number", &patch.ReceiptNumber, sanitize.TextField, wpdb.Transactions, "receipt_number")
+	session.SanitizeField(s, p, "token", &patch.Token, text.TextField, wpdb.Transactions, "token")
+	session.SanitizeField(s, p, "notes", &patch.Notes, text.TextareaField, wpdb.Transactions, "notes")
+	session.SanitizeField(s, p, "receipt_number", &patch.ReceiptNumber, text.TextField, wpdb.Transactions, "receipt_number")
 	return patch
 }
 

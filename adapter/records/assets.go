@@ -8,7 +8,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -82,11 +81,11 @@ func RewriteAssets(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 	}
 	if known == nil {
 		var err error
-		if known, err = LoadAssets(ctx, tx.Session, lists.IDsOf(bookings, Booking.ServiceID)...); err != nil {
+		if known, err = LoadAssets(ctx, tx.Session, IDsOf(bookings, Booking.ServiceID)...); err != nil {
 			return err
 		}
 	}
-	if err := tx.DeleteWhere(ctx, wpdb.BookingsAssets, sq.Eq{"booking_id": lists.IDsOf(bookings, func(b Booking) int64 { return b.ID })}); err != nil {
+	if err := tx.DeleteWhere(ctx, wpdb.BookingsAssets, sq.Eq{"booking_id": IDsOf(bookings, func(b Booking) int64 { return b.ID })}); err != nil {
 		return err
 	}
 	var rows []session.Row

@@ -10,7 +10,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -26,7 +25,7 @@ func addProFeatures(ctx context.Context, s *session.Session, bookings []Booking)
 	if len(bookings) == 0 || !HasExtraTables(s) && !s.Extension(extensions.ProFeatures, nil) {
 		return nil
 	}
-	ids := lists.IDsOf(bookings, func(b Booking) int64 { return b.ID })
+	ids := IDsOf(bookings, func(b Booking) int64 { return b.ID })
 	settings, extras, err := settingsAndExtras(ctx, s, ids)
 	if err != nil || !s.Extension(extensions.ProFeatures, settings) {
 		return err
@@ -48,7 +47,7 @@ func addProFeatures(ctx context.Context, s *session.Session, bookings []Booking)
 	all, err := wpdb.All(ctx, s.DB, "read reasons of bookings", stmt, func(row wpdb.Scanner) (g given, err error) {
 		return g, row.Scan(&g.booking, &g.key, wpdb.OrZero(&g.text))
 	})
-	byID := lists.ByID(bookings, func(b Booking) int64 { return b.ID })
+	byID := ByID(bookings, func(b Booking) int64 { return b.ID })
 	for _, g := range all { // the first row of a key counts, and comes last
 		reasons := byID[g.booking].Reasons
 		if key := strings.ToLower(g.key); reasons != nil {
@@ -75,8 +74,8 @@ func settingsAndExtras(ctx context.Context, s *session.Session, bookings []int64
 		name, value string
 		BookingExtra
 	}
-	stmt := lists.UnionAll(
-		sq.Select("id", "name", "value").Columns(lists.Nulls(7)...).From(s.DB.Name(wpdb.Settings)).Where(sq.Eq{"name": names}),
+	stmt := UnionAll(
+		sq.Select("id", "name", "value").Columns(Nulls(7)...).From(s.DB.Name(wpdb.Settings)).Where(sq.Eq{"name": names}),
 		sq.Select("x.id", "NULL", "NULL", "x.booking_id", "x.service_extra_id", "e.name", "x.quantity", "x.duration", "x.price", "e.duration").
 			From(s.DB.As(wpdb.BookingsServiceExtras, "x")).LeftJoin(s.DB.As(wpdb.ServiceExtras, "e")+" ON e.id = x.service_extra_id").
 			Where(sq.Eq{"x.booking_id": bookings}))

@@ -13,7 +13,6 @@ import (
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -120,19 +119,19 @@ func LoadBookings(ctx context.Context, s *session.Session, ids []int64, withMeta
 		return nil, nil
 	}
 	stored := func(stmt sq.SelectBuilder) sq.SelectBuilder { return stmt.Column("o.payment_status") }
-	return ReadBookings(ctx, s, ids, stored, withMeta, new(lists.Total))
+	return ReadBookings(ctx, s, ids, stored, withMeta, new(Total))
 }
 
 // ReadBookings reads bookings in the order of their ids. Bookings deleted in the meantime are left out.
 // withStatus adds the payment status of their orders, o.
-func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *lists.Total) ([]Booking, error) {
+func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *Total) ([]Booking, error) {
 	stmt := withStatus(BookingRecords(s).From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.Column())
 	found, err := wpdb.All(ctx, s.DB, "read bookings", stmt, NewListedRow(size).Scan)
 	if err != nil {
 		return nil, err
 	}
 	records := make([]Booking, 0, len(found))
-	for _, b := range lists.InOrder(ids, lists.ByID(found, func(b *Booking) int64 { return b.ID })) {
+	for _, b := range InOrder(ids, ByID(found, func(b *Booking) int64 { return b.ID })) {
 		correctEnd(s, b)
 		records = append(records, *b)
 	}
@@ -179,7 +178,7 @@ type ListedRow struct {
 }
 
 // NewListedRow returns a row to scan into, including the list's total if the statement has it.
-func NewListedRow(size *lists.Total) *ListedRow {
+func NewListedRow(size *Total) *ListedRow {
 	r := new(ListedRow)
 	r.columns = []any{wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Code), &r.Status, wpdb.OrZero((*string)(&r.StartDate)), wpdb.OrZero((*string)(&r.EndDate)), &r.StartTime, &r.EndTime,
 		&r.duration, wpdb.OrZero(&r.BufferBefore), wpdb.OrZero(&r.BufferAfter), wpdb.OrZero(&r.Attendees),
@@ -417,7 +416,7 @@ func (b Booking) AnyLocation() *int64 {
 
 // addBookingMeta reads the visible meta of bookings.
 func addBookingMeta(ctx context.Context, s *session.Session, records []Booking) error {
-	ids := lists.IDsOf(records, func(b Booking) int64 { return b.ID })
+	ids := IDsOf(records, func(b Booking) int64 { return b.ID })
 	metas, err := session.LoadMetas(ctx, s, wpdb.BookingMeta, ids, NotSecret("meta_key"))
 	if err != nil {
 		return err

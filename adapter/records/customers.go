@@ -11,7 +11,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -53,7 +52,7 @@ type CustomerStats struct {
 }
 
 // WholeCustomers adds meta and Stats to customers. It counts the list if size asks for it.
-func WholeCustomers(ctx context.Context, s *session.Session, records []Customer, size *lists.Total) ([]Customer, error) {
+func WholeCustomers(ctx context.Context, s *session.Session, records []Customer, size *Total) ([]Customer, error) {
 	if err := addCustomerMeta(ctx, s, records); err != nil {
 		return nil, err
 	}
@@ -73,7 +72,7 @@ func LoadCustomer(ctx context.Context, s *session.Session, id int64) (Customer, 
 	if err != nil {
 		return Customer{}, err
 	}
-	stats, err := LoadCustomerStats(ctx, s, []int64{id}, new(lists.Total))
+	stats, err := LoadCustomerStats(ctx, s, []int64{id}, new(Total))
 	c.Stats = stats[id]
 	return c, err
 }
@@ -120,7 +119,7 @@ func ScanCustomer(row wpdb.Scanner) (c Customer, err error) {
 // LoadCustomerStats counts bookings and sums up payments in one statement. Each customer has several rows,
 // one per part, in which the columns of the other parts are empty. The statement counts the list if size
 // asks for it, in a row that belongs to no customer.
-func LoadCustomerStats(ctx context.Context, s *session.Session, ids []int64, size *lists.Total) (map[int64]CustomerStats, error) {
+func LoadCustomerStats(ctx context.Context, s *session.Session, ids []int64, size *Total) (map[int64]CustomerStats, error) {
 	if len(ids) == 0 && size.Count == nil {
 		return nil, nil
 	}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 )
 
 // WithItemData returns an order item's data with changed columns of its booking. Its other keys, including
@@ -86,7 +86,7 @@ func sameType(old json.RawMessage, value any) (json.RawMessage, error) {
 	if bytes.HasPrefix(old, []byte(`"`)) {
 		value = fmt.Sprint(value)
 	}
-	text, err := automation.EncodePHP(value)
+	text, err := text.EncodePHP(value)
 	return json.RawMessage(text), err
 }
 
@@ -130,7 +130,7 @@ func ObjectMembers(text string) ([]Member, error) {
 func encodeMembers(members []Member) (string, error) {
 	texts := make([]string, len(members))
 	for i, m := range members {
-		key, err := automation.EncodePHP(m.Key)
+		key, err := text.EncodePHP(m.Key)
 		if err != nil {
 			return "", err
 		}

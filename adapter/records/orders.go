@@ -7,7 +7,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -53,7 +52,7 @@ func LoadOrder(ctx context.Context, s *session.Session, id int64) (Order, error)
 // LoadStoredOrder is like LoadOrder, without the scan for refunds: its DisplayPaymentStatus is the stored
 // one.
 func LoadStoredOrder(ctx context.Context, s *session.Session, id int64) (Order, error) {
-	records, err := readOrders(ctx, s, []int64{id}, sq.Select("o.payment_status"), new(lists.Total))
+	records, err := readOrders(ctx, s, []int64{id}, sq.Select("o.payment_status"), new(Total))
 	return onlyOrder(records, id, err)
 }
 
@@ -70,18 +69,18 @@ func onlyOrder(records []Order, id int64, err error) (Order, error) {
 
 // LoadOrders returns orders by their ids, as lists show them.
 func LoadOrders(ctx context.Context, s *session.Session, ids []int64) ([]Order, error) {
-	return ListedOrders(ctx, s, ids, new(lists.Total))
+	return ListedOrders(ctx, s, ids, new(Total))
 }
 
 // ListedOrders reads orders with the payment status that the API shows. It counts the list if size asks for
 // it.
-func ListedOrders(ctx context.Context, s *session.Session, ids []int64, size *lists.Total) ([]Order, error) {
+func ListedOrders(ctx context.Context, s *session.Session, ids []int64, size *Total) ([]Order, error) {
 	return readOrders(ctx, s, ids, JoinRefunds(s, sq.Select(DisplayPaymentStatus), ids), size)
 }
 
 // readOrders reads orders, o, in the order of their ids, with a statement that selects the payment status
 // to show.
-func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.SelectBuilder, size *lists.Total) ([]Order, error) {
+func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.SelectBuilder, size *Total) ([]Order, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -102,7 +101,7 @@ func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.Se
 		}
 		return o, err
 	})
-	return lists.InOrder(ids, lists.ByID(records, func(o Order) int64 { return o.ID })), err
+	return InOrder(ids, ByID(records, func(o Order) int64 { return o.ID })), err
 }
 
 // LoadOrderItems returns the items of an order, oldest first. Uses the index on

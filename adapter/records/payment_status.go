@@ -7,7 +7,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -169,5 +168,5 @@ func FilterPaymentStatus(s *session.Session, filter sq.SelectBuilder, status *st
 	refunded := sq.ConcatExpr(parts...)
 	transactions := sq.Select().From(s.DB.As(wpdb.Transactions, "t")).
 		JoinClause(sq.ConcatExpr("JOIN (", refunded, ") AS x ON x.order_id = t.order_id"))
-	return lists.FilterEqual(joinSums(s, filter, transactions), DisplayPaymentStatus, status)
+	return FilterEqual(joinSums(s, filter, transactions), DisplayPaymentStatus, status)
 }

@@ -11,10 +11,9 @@ import (
 	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -64,7 +63,7 @@ func NewPriceBreakdown(parts ...BreakdownPart) PriceBreakdown {
 
 // BreakdownOf returns the breakdown of one booking of a service. Its notes and sub-items come from Pro
 // Features, without which a booking has nothing but a price.
-func BreakdownOf(w session.WriteSettings, service string, b pricing.Booking) PriceBreakdown {
+func BreakdownOf(w session.WriteSettings, service string, b PricedBooking) PriceBreakdown {
 	part := BreakdownPart{Heading: w.Texts.Of("Service"), Items: []breakdownItem{newBreakdownItem(w, service, b.ServiceAmount())}}
 	var notes []string
 	if b.Multiplied() {
@@ -74,7 +73,7 @@ func BreakdownOf(w session.WriteSettings, service string, b pricing.Booking) Pri
 		notes = append(notes, fmt.Sprintf("+ %s base fee", w.Currency.FormatExactly(b.BaseFee)))
 	}
 	part.Items[0].Note = strings.Join(notes, " ")
-	byID := func(a, b pricing.Extra) int { return cmp.Compare(a.ID, b.ID) }
+	byID := func(a, b PricedExtra) int { return cmp.Compare(a.ID, b.ID) }
 	for _, e := range slices.SortedFunc(slices.Values(b.Extras), byID) {
 		item := newBreakdownItem(w, e.Name, b.ExtraAmount(e))
 		item.Style = "sub"
@@ -96,7 +95,7 @@ func newBreakdownItem(w session.WriteSettings, label string, amount decimal.Deci
 
 // WithTotals returns the breakdown with the discount of a coupon, "" for none, and with taxes, as Pro
 // Features adds them at checkout.
-func (b PriceBreakdown) WithTotals(w session.WriteSettings, totals pricing.Totals, coupon string) PriceBreakdown {
+func (b PriceBreakdown) WithTotals(w session.WriteSettings, totals Totals, coupon string) PriceBreakdown {
 	var after breakdownOfTotals
 	if coupon != "" {
 		after.Discounts = &breakdownTotals{[]breakdownItem{{
@@ -125,7 +124,7 @@ func LoadPriceBreakdown(ctx context.Context, s *session.Session, order int64) (s
 // WithBooking returns a stored breakdown with one booking of a service as its parts before the subtotal.
 // Discounts, taxes and what others have added are kept.
 func WithBooking(w session.WriteSettings, stored, service string, price decimal.Decimal) (string, error) {
-	breakdown, err := automation.EncodePHP(BreakdownOf(w, service, pricing.Booking{Service: price}))
+	breakdown, err := text.EncodePHP(BreakdownOf(w, service, PricedBooking{Service: price}))
 	if err != nil {
 		return "", err
 	}
@@ -141,7 +140,7 @@ func WithBooking(w session.WriteSettings, stored, service string, price decimal.
 // WithService returns a stored breakdown of one booking with the label of another service. Anything else is
 // unchanged: the plugin derives a breakdown that it cannot read from the order's items.
 func WithService(stored, service string) (string, error) {
-	label, err := automation.EncodePHP(service)
+	label, err := text.EncodePHP(service)
 	if err != nil {
 		return "", err
 	}

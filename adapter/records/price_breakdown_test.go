@@ -7,10 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/automation"
-	"github.com/bookside/bookside/adapter/language"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -28,7 +26,7 @@ var (
 
 func encoded(t *testing.T, breakdown PriceBreakdown) string {
 	t.Helper()
-	text, err := automation.EncodePHP(breakdown)
+	text, err := text.EncodePHP(breakdown)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +35,8 @@ func encoded(t *testing.T, breakdown PriceBreakdown) string {
 
 func TestHeadingOfBreakdownIsTranslated(t *testing.T) {
 	t.Parallel()
-	german := session.WriteSettings{Texts: language.Texts{"Service": "Leistung"}}
-	if heading := BreakdownOf(german, "Physiotherapy", pricing.Booking{}).BeforeSubtotal[0].Heading; heading != "Leistung" {
+	german := session.WriteSettings{Texts: text.Texts{"Service": "Leistung"}}
+	if heading := BreakdownOf(german, "Physiotherapy", PricedBooking{}).BeforeSubtotal[0].Heading; heading != "Leistung" {
 		t.Errorf("the heading in German is %q", heading)
 	}
 }
@@ -46,7 +44,7 @@ func TestHeadingOfBreakdownIsTranslated(t *testing.T) {
 // TestDiscountsAndTaxesAsRecorded: the rows after the subtotal are those that a checkout stored.
 func TestDiscountsAndTaxesAsRecorded(t *testing.T) {
 	t.Parallel()
-	totals := pricing.Totals{Discount: amount("10"), Taxes: []pricing.TaxAmount{{Tax: pricing.Tax{Name: "VAT", Value: amount("19")}, Amount: amount("7.505")}}}
+	totals := Totals{Discount: amount("10"), Taxes: []TaxAmount{{Tax: Tax{Name: "VAT", Value: amount("19")}, Amount: amount("7.505")}}}
 	compared := 0
 	for _, recorded := range fixtures.RecordedBreakdowns(t) {
 		if !strings.Contains(recorded.Breakdown, `"after_subtotal":{`) {
@@ -54,7 +52,7 @@ func TestDiscountsAndTaxesAsRecorded(t *testing.T) {
 		}
 		compared++
 		w := session.WriteSettings{Currency: session.CurrencyOf(recorded.Settings)}
-		got := encoded(t, BreakdownOf(w, recorded.Service, pricing.Booking{Service: amount(recorded.Amount)}).WithTotals(w, totals, "SPRING"))
+		got := encoded(t, BreakdownOf(w, recorded.Service, PricedBooking{Service: amount(recorded.Amount)}).WithTotals(w, totals, "SPRING"))
 		if diff := cmp.Diff(recorded.Breakdown, got); diff != "" {
 			t.Errorf("%s (-visitor's +ours):\n%s", recorded.Name, diff)
 		}
@@ -68,12 +66,12 @@ func TestDiscountsAndTaxesAsRecorded(t *testing.T) {
 func TestBreakdownWithProFeatures(t *testing.T) {
 	t.Parallel()
 	w := session.WriteSettings{Currency: session.Currency{Before: "$", Thousands: ",", Decimal: ".", Decimals: 2}}
-	booking := pricing.Booking{Service: amount("85"), Attendees: 3, BaseFee: amount("5"), Extras: []pricing.Extra{
+	booking := PricedBooking{Service: amount("85"), Attendees: 3, BaseFee: amount("5"), Extras: []PricedExtra{
 		{ID: 7, Name: "Lunch", Amount: amount("7.5"), Quantity: 1, PerAttendee: true}, {ID: 4, Name: "Hot stones", Amount: amount("10"), Quantity: 2}, {ID: 9, Name: "Parking", Quantity: 2},
 	}}
-	items := []pricing.Item{{Subtotal: booking.Amount()}}
-	pricing.Coupon{Percent: true, Value: amount("10")}.Apply(items)
-	totals := pricing.Total(items, pricing.ParseTaxes(`{"a":{"id":"a","name":"VAT","type":"percentage","value":"19.0000"},"b":{"id":"b","name":"Fee","type":"fixed","value":"2"}}`))
+	items := []PricedItem{{Subtotal: booking.Amount()}}
+	PricedCoupon{Percent: true, Value: amount("10")}.Apply(items)
+	totals := TotalsOf(items, ParseTaxes(`{"a":{"id":"a","name":"VAT","type":"percentage","value":"19.0000"},"b":{"id":"b","name":"Fee","type":"fixed","value":"2"}}`))
 	got := encoded(t, BreakdownOf(w, "Physiotherapy", booking).WithTotals(w, totals, "WELCOME10"))
 	want := `{"before_subtotal":[{"heading":"Service","items":[{"label":"Physiotherapy","raw_value":"260.0000","value":"$260.00","note":"(3 x $85.00) + $5.00 base fee"}],` +
 		`"sub_items":[{"style":"sub","label":"Hot stones","raw_value":"20.0000","value":"$20.00","note":"(2 x $10.00)"},` +

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bookside/bookside/adapter/ask"
-	"github.com/bookside/bookside/adapter/companion"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/wpdb"
@@ -66,7 +64,7 @@ func (k *askedFor) find(of string, now time.Time) (asked extensions.Asked, found
 // Away returns the error of an unanswered question: nil, with a warning, if requests continue as if there
 // were no extensions. Other errors are returned unchanged.
 func (s *Session) Away(err error, titles []string) error {
-	if !errors.Is(err, companion.ErrAway) {
+	if !errors.Is(err, extensions.ErrAway) {
 		return err
 	}
 	names := strings.Join(titles, ", ")
@@ -80,7 +78,7 @@ func (s *Session) Away(err error, titles []string) error {
 // undecidedError ends a transaction whose work first needs WordPress's answer about a booking. WordPress is
 // asked outside of the transaction, which holds locks and a connection.
 type undecidedError struct {
-	question ask.Question
+	question extensions.Question
 	titles   []string
 	refusal  error // why an earlier answer is not used; nil if there is none
 }
@@ -89,7 +87,7 @@ func (*undecidedError) Error() string { return "WordPress has to be asked" }
 
 // Decide returns WordPress's answer about a booking that the transaction is about to write; nil if it does
 // not answer and need not. Titles are those of the extensions that decide.
-func (tx *Tx) Decide(question ask.Question, titles []string) (*ask.Decision, error) {
+func (tx *Tx) Decide(question extensions.Question, titles []string) (*extensions.Decision, error) {
 	tx.asked = undecidedError{question: question, titles: titles}
 	decision, known := tx.decisions[question]
 	if !known {
@@ -106,7 +104,7 @@ func Reconsider(tx *Tx, refusal error) error {
 }
 
 // decide asks WordPress, for the next run of a transaction; nil as in Tx.Decide.
-func (s *Session) decide(ctx context.Context, asks *undecidedError) (*ask.Decision, error) {
+func (s *Session) decide(ctx context.Context, asks *undecidedError) (*extensions.Decision, error) {
 	decision, err := s.Asker.Decide(ctx, asks.question)
 	if err != nil {
 		return nil, s.Away(err, asks.titles)

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 )
 
 // TestNobodyIsAskedForNobody: if nothing listens to LatePoint, or asking is off, no statement is run: there
 // is no database here.
 func TestNobodyIsAskedForNobody(t *testing.T) {
 	t.Parallel()
-	asker := ask.New(nil, time.Now)
+	asker := extensions.NewAsker(nil, time.Now)
 	const seen, reported = "0.2.0 1796000000", "0123456789abcdef 1796000000"
 	for name, s := range map[string]*Session{
 		"a plain site":                 {Asker: asker},

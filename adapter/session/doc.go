@@ -1,5 +1,7 @@
-// Package session is one request's view of a LatePoint site, and its transactions: what is installed, the
-// time zone and the time, the caller and their scope, the site's settings, rows, metadata and locks.
+// Package session is one request's view of a LatePoint site ([Session]), and its transactions ([Tx]): what
+// is installed, the time zone and the time, the caller and their scope, the site's settings, rows, metadata
+// and locks. Requests that read the same share one statement that began after each of them ([ReadQueue]).
 //
-// It may import wpdb and the adapter packages that do not know sessions, such as domain, journal and keys.
+// It imports what does not know sessions: availability, domain, extensions, journal, keys, text and wpdb. It
+// has no rules of bookings.
 package session

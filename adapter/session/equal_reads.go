@@ -9,13 +9,12 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/adapter/coalesce"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // equalReads let requests that wait for the same statement share one execution, which begins after each of
 // them has arrived: for example, the service of searches for slots on different days.
-type equalReads = coalesce.Queues[equalRead, func(context.Context) (any, error), equalResult]
+type equalReads = ReadQueues[equalRead, func(context.Context) (any, error), equalResult]
 
 // equalRead identifies what is read, by the type of the result and a value that distinguishes reads of that
 // type.

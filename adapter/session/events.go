@@ -7,7 +7,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/events"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -80,14 +79,14 @@ func keepOld(ctx context.Context, tx *Tx, table wpdb.Table, id int64) error {
 // Announce queues events for the extensions of the site that listen to them, and for the plugin if it sends messages about
 // them. They are stored at the end of the transaction. Two events of one name about a record are one, because extensions and the
 // plugin see only the record before the transaction and after it: the last one has the messages.
-func (tx *Tx) Announce(all ...events.Event) {
+func (tx *Tx) Announce(all ...extensions.Event) {
 	for _, e := range all {
-		at := slices.IndexFunc(tx.told, func(told events.Event) bool { return told.Name == e.Name && told.RecordID == e.RecordID })
+		at := slices.IndexFunc(tx.told, func(told extensions.Event) bool { return told.Name == e.Name && told.RecordID == e.RecordID })
 		switch {
 		case at >= 0 && e.Messages == "":
 		case at >= 0:
-			if tx.told[at].Messages == events.AllMessages {
-				e.Messages = events.AllMessages
+			if tx.told[at].Messages == extensions.AllMessages {
+				e.Messages = extensions.AllMessages
 			}
 			tx.told[at] = e
 		case e.Messages != "" || tx.Tells(e.Name):
@@ -105,5 +104,5 @@ func storeEvents(ctx context.Context, tx *Tx) error {
 			}
 		}
 	}
-	return events.Add(ctx, tx.DB, tx.Now, tx.told)
+	return extensions.StoreEvents(ctx, tx.DB, tx.Now, tx.told)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
@@ -24,7 +24,7 @@ func TestNobodyIsWokenForNobody(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(time.Now()))
 	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
 	platform := session.NewPlatform(db, time.Now)
-	platform.Events = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
+	platform.Events = extensions.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
 	woken := func() bool {
 		t.Helper()
 		site, err := platform.Session(t.Context())
@@ -62,7 +62,7 @@ func TestPluginSends(t *testing.T) {
 		"it cannot send mail": {"", false},
 	} {
 		platform := session.NewPlatform(db, time.Now)
-		platform.Events = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
+		platform.Events = extensions.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
 		site, err := platform.Session(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -83,14 +83,14 @@ func TestEventsOfOneRecordAreOne(t *testing.T) {
 	db := wpdbtest.Open(t, database, 2)
 	database.Execute(t, reportedEvents("order_updated messages"))
 	platform := session.NewPlatform(db, time.Now)
-	platform.Events = events.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
+	platform.Events = extensions.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
 	site, err := platform.Session(t.Context())
 	if err == nil {
 		err = site.Transact(t.Context(), "test", func(tx *session.Tx) error {
-			updated := events.Event{Name: "order_updated", RecordID: 1, RenderedDue: time.Now()}
-			for _, messages := range []string{"", events.AllMessages, "", events.Reminders} {
+			updated := extensions.Event{Name: "order_updated", RecordID: 1, RenderedDue: time.Now()}
+			for _, messages := range []string{"", extensions.AllMessages, "", extensions.Reminders} {
 				updated.Messages, updated.Rendered = messages, updated.Rendered+"x"
-				tx.Announce(updated, events.Event{Name: "order_updated", RecordID: 2})
+				tx.Announce(updated, extensions.Event{Name: "order_updated", RecordID: 2})
 			}
 			return nil
 		})

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/bookside/bookside/adapter/coalesce"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -23,8 +22,8 @@ func (p *Platform) Fingerprint(ctx context.Context) (string, error) {
 	return p.fingerprints.Do(ctx, struct{}{})
 }
 
-func newFingerprints(db *wpdb.DB) *coalesce.Queue[struct{}, string] {
-	return &coalesce.Queue[struct{}, string]{Run: func(ctx context.Context, _ []struct{}) (string, error) { return readFingerprint(ctx, db) }}
+func newFingerprints(db *wpdb.DB) *ReadQueue[struct{}, string] {
+	return &ReadQueue[struct{}, string]{Run: func(ctx context.Context, _ []struct{}) (string, error) { return readFingerprint(ctx, db) }}
 }
 
 func readFingerprint(ctx context.Context, db *wpdb.DB) (string, error) {

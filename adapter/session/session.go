@@ -12,16 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/availability"
-	"github.com/bookside/bookside/adapter/coalesce"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/events"
-	"github.com/bookside/bookside/adapter/idempotency"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/language"
-	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -32,13 +28,11 @@ type Platform struct {
 	Random io.Reader
 	Pick   func(n int) int
 	// Events tell the extensions of the site about changes; nil for none.
-	Events *events.Relay
+	Events *extensions.Relay
 	// Asker asks WordPress about decisions of extensions that Bookside does not know; nil to never ask.
-	Asker *ask.Asker
+	Asker *extensions.Asker
 	// Journal records the changes.
 	Journal *journal.Journal
-	// Webhooks are told about the changes. NewPlatform sets a store that keeps secrets readable.
-	Webhooks *webhooks.Store
 	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
 	// RefuseIgnored refuses writes that an extension would decide about but that is not honoured.
@@ -49,23 +43,21 @@ type Platform struct {
 
 	// Languages are the site's translations of the plugin. NewPlatform finds them in the
 	// site's wp-content, if it is known.
-	Languages *language.Files
+	Languages *text.Translations
 
 	DB     *wpdb.DB
 	Now    domain.Clock
 	zones  zones
 	shared *Shared
 
-	fingerprints *coalesce.Queue[struct{}, string]
+	fingerprints *ReadQueue[struct{}, string]
 }
 
 // NewPlatform returns the platform of a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
-	changes := journal.New(db, now)
 	return &Platform{
-		DB: db, Now: now, Random: rand.Reader, Pick: mathrand.IntN, Journal: changes,
-		Webhooks:  webhooks.NewStore(db, now, rand.Reader, webhooks.Vault{}, changes),
-		Languages: language.NewFiles(db.Content()), shared: NewShared(), fingerprints: newFingerprints(db),
+		DB: db, Now: now, Random: rand.Reader, Pick: mathrand.IntN, Journal: journal.New(db, now),
+		Languages: text.NewTranslations(db.Content()), shared: NewShared(), fingerprints: newFingerprints(db),
 	}
 }
 
@@ -81,8 +73,8 @@ type Session struct {
 	plugins wpdb.Plugins
 	Random  io.Reader
 	Pick    func(n int) int
-	Events  *events.Relay
-	Asker   *ask.Asker
+	Events  *extensions.Relay
+	Asker   *extensions.Asker
 	// Warnings are about the response, for the client.
 	Warnings      []string
 	journal       *journal.Journal
@@ -91,7 +83,7 @@ type Session struct {
 	refuseIgnored bool      // see Platform.RefuseIgnored
 	// DefaultStatusOfSite is that of the Platform.
 	DefaultStatusOfSite bool
-	languages           *language.Files
+	languages           *text.Translations
 	Shared              *Shared
 	asCaller            *Session      // the session of AsCaller; nil for this one
 	NoSharing           bool          // shares no statements with other requests
@@ -116,8 +108,8 @@ func (s *Session) RequirePermission(permission string) error {
 }
 
 // Idempotency returns the store of responses to requests with an idempotency key.
-func (s *Session) Idempotency() idempotency.Store {
-	return idempotency.Store{DB: s.DB, Now: s.Now, Random: s.Random}
+func (s *Session) Idempotency() keys.ResponseStore {
+	return keys.ResponseStore{DB: s.DB, Now: s.Now, Random: s.Random}
 }
 
 // pluginFile identifies the plugin, whatever its folder is called.

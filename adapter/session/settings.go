@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bookside/bookside/adapter/automation"
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -85,7 +84,7 @@ const (
 const optionLanguage = "WPLANG"
 
 // TranslationProblem returns why stored and mailed texts are not in the site's language, or nil if they are.
-func TranslationProblem(ctx context.Context, s *Session) (*language.Problem, error) {
+func TranslationProblem(ctx context.Context, s *Session) (*text.TranslationProblem, error) {
 	options, err := s.DB.OptionValues(ctx, optionLanguage)
 	if err != nil {
 		return nil, err
@@ -117,8 +116,8 @@ type WriteSettings struct {
 	DateFormat string // in PHP's notation
 	Clock24    bool
 	Currency   Currency
-	Texts      language.Texts // of the plugin, in the site's language
-	PayAtOnce  string         // the id of an add-on with which customers have to pay when they book; "" for none
+	Texts      text.Texts // of the plugin, in the site's language
+	PayAtOnce  string     // the id of an add-on with which customers have to pay when they book; "" for none
 }
 
 // WriteSettings reads the settings that a write needs.
@@ -169,9 +168,9 @@ func (w WriteSettings) OnUnlessSet(name string) bool {
 // (OsTimeHelper::minutes_to_hours_and_minutes).
 func (w WriteSettings) Clock(t time.Time) string {
 	if w.Clock24 {
-		return automation.FormatDate(t, "H:i")
+		return text.FormatDate(t, "H:i")
 	}
-	return automation.FormatDate(t, "h:ia")
+	return text.FormatDate(t, "h:ia")
 }
 
 // ManageURL returns the URL where a booking or order is managed with a key.

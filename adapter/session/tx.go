@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/events"
-	"github.com/bookside/bookside/adapter/idempotency"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -30,13 +29,13 @@ type Tx struct {
 	Confirm  func(context.Context) error // the last check before COMMIT; nil for none
 	checked  bool                        // Precondition was met
 	wrote    bool                        // to a table of the site
-	kept     *idempotency.Request        // whose responses were stored; nil for none
+	kept     *keys.IdempotentRequest     // whose responses were stored; nil for none
 	// old holds rows before their first change, for the extensions of the site.
 	old      map[storedRow]map[string]*string
-	told     []events.Event // to be stored at the end
+	told     []extensions.Event // to be stored at the end
 	warnings []string
 	// decisions are WordPress's answers to what earlier runs asked.
-	decisions map[ask.Question]*ask.Decision
+	decisions map[extensions.Question]*extensions.Decision
 	asked     undecidedError // the last question of this run
 }
 
@@ -85,7 +84,7 @@ func (s *Session) DryRun(ctx context.Context, op string, work func(tx *Tx) error
 
 // transact runs work once, and again after it has created rows to lock, or has asked WordPress a question.
 func (s *Session) transact(ctx context.Context, op string, once func(context.Context, string, func(*Tx) error) error, work func(*Tx) error) error {
-	var decisions map[ask.Question]*ask.Decision
+	var decisions map[extensions.Question]*extensions.Decision
 	decided := func(tx *Tx) error {
 		tx.decisions = decisions
 		return work(tx)
@@ -105,7 +104,7 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 				return asks.refusal
 			}
 			if decisions == nil {
-				decisions = map[ask.Question]*ask.Decision{}
+				decisions = map[extensions.Question]*extensions.Decision{}
 			}
 			decisions[asks.question] = decision
 		} else {
@@ -216,8 +215,8 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 }
 
 // KeepResponses stores the responses to a request with an idempotency key, so that they
-// exist if and only if the transaction is committed. See idempotency.Request.Keep.
-func (tx *Tx) KeepResponses(ctx context.Context, r *idempotency.Request, responses ...idempotency.Response) error {
+// exist if and only if the transaction is committed. See keys.IdempotentRequest.Keep.
+func (tx *Tx) KeepResponses(ctx context.Context, r *keys.IdempotentRequest, responses ...keys.Response) error {
 	tx.kept = r
 	return r.Keep(ctx, tx.DB, responses...)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -53,7 +52,7 @@ func assetUses(ctx context.Context, s *session.Session, rules blockingRules, par
 	if len(rules.assets) == 0 {
 		return nil, nil
 	}
-	ids := lists.IDsOf(rules.assets, func(a availability.Asset) int64 { return a.ID })
+	ids := records.IDsOf(rules.assets, func(a availability.Asset) int64 { return a.ID })
 	days := func(column string) sq.And {
 		return sq.And{sq.GtOrEq{column: part.from.String()}, sq.LtOrEq{column: min(part.to, availability.LastDay).String()}}
 	}
@@ -62,7 +61,7 @@ func assetUses(ctx context.Context, s *session.Session, rules blockingRules, par
 		From(s.DB.As(wpdb.Bookings, "b")).Join(s.DB.As(wpdb.BookingsAssets, "x") + " ON x.booking_id = b.id").LeftJoin(s.DB.As(wpdb.Services, "u") + " ON u.id = b.service_id").
 		Where(days("b.start_date")).Where(sq.Eq{"b.status": rules.statuses, "x.asset_id": ids})
 	if s.Schema.Has(wpdb.Holds) {
-		stmt = lists.UnionAll(stmt, sq.Select("x.asset_id", "h.id", "0", "h.agent_id", "h.service_id", "h.location_id", "h.start_date", "h.start_time", "h.end_date", "h.end_time", "h.duration", "NULL",
+		stmt = records.UnionAll(stmt, sq.Select("x.asset_id", "h.id", "0", "h.agent_id", "h.service_id", "h.location_id", "h.start_date", "h.start_time", "h.end_date", "h.end_time", "h.duration", "NULL",
 			"h.buffer_before", "h.buffer_after", "1").Distinct().
 			From(s.DB.As(wpdb.Holds, "h")).Join(s.DB.As(wpdb.ServicesAssets, "x")+" ON x.service_id = h.service_id").
 			Where(days("h.start_date")).Where(sq.Gt{"h.expires_at": domain.Stamp(s.Now)}).Where(sq.NotEq{"h.id": rules.except}).Where(sq.Eq{"x.asset_id": ids}))

@@ -13,7 +13,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -140,12 +139,12 @@ func bookableRows(s *session.Session, service, agent, location int64) sq.Sqlizer
 		Columns(s.Schema.Columns(wpdb.Services, "s", session.SettingEarliest, session.SettingLatest)...).
 		Column(session.LoadMeta(s, wpdb.ServiceMeta, "s.id", metaDurations)).Column(session.LoadMeta(s, wpdb.ServiceMeta, "s.id", metaBlockAtMinimum)).
 		Column(session.LoadMeta(s, wpdb.ServiceMeta, "s.id", metaBookingsPerDay)).
-		Columns(lists.Nulls(ofSetting + ofConnection)...).
+		Columns(records.Nulls(ofSetting + ofConnection)...).
 		From(s.DB.As(wpdb.Services, "s")).Where(sq.Eq{"s.id": service})
 	const ofService = 15
-	settings := sq.Select(lists.Nulls(ofService)...).Columns("id", "name", "value").Columns(lists.Nulls(ofConnection)...).
+	settings := sq.Select(records.Nulls(ofService)...).Columns("id", "name", "value").Columns(records.Nulls(ofConnection)...).
 		From(s.DB.Name(wpdb.Settings)).Where(sq.Eq{"name": session.SlotSettings})
-	connections := sq.Select(lists.Nulls(ofService+ofSetting)...).Columns("x.agent_id", "x.service_id", "x.location_id").
+	connections := sq.Select(records.Nulls(ofService+ofSetting)...).Columns("x.agent_id", "x.service_id", "x.location_id").
 		From(s.DB.As(wpdb.AgentsServices, "x")).
 		Join(s.DB.As(wpdb.Agents, "a") + " ON a.id = x.agent_id AND a.status <> 'disabled'").
 		Join(s.DB.As(wpdb.Services, "s") + " ON s.id = x.service_id AND s.status = 'active'").
@@ -155,7 +154,7 @@ func bookableRows(s *session.Session, service, agent, location int64) sq.Sqlizer
 			connections = connections.Where(sq.Eq{narrow.Column: *narrow.ID})
 		}
 	}
-	return lists.UnionAll(settings, connections, stmt)
+	return records.UnionAll(settings, connections, stmt)
 }
 
 func scanBookableRow(row wpdb.Scanner) (r bookableRow, err error) {

@@ -9,10 +9,8 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/availability"
-	"github.com/bookside/bookside/adapter/busytimes"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/adapter/lists"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -108,13 +106,13 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 			}
 		}
 	}
-	events := make([]busytimes.Event, 0, len(all.events))
+	events := make([]availability.CalendarEvent, 0, len(all.events))
 	for _, e := range all.events {
 		if slices.Contains(scope.agents, e.Agent) {
 			events = append(events, e)
 		}
 	}
-	in.Events = busytimes.Blocked(events, q.From, q.To)
+	in.Events = availability.BlockedByEvents(events, q.From, q.To)
 	in.AssetUses = shownUses(s, all.uses)
 	last := lastDay(q, *in)
 	for _, r := range rows {
@@ -132,7 +130,7 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 // calendarContent is the data read for a part of the calendar.
 type calendarContent struct {
 	rows   []calendarRow
-	events []busytimes.Event
+	events []availability.CalendarEvent
 	uses   []assetUse
 }
 
@@ -161,7 +159,7 @@ func calendarRows(ctx context.Context, s *session.Session, rules blockingRules, 
 		}
 	}
 	// A time hidden from the caller is not free either.
-	return wpdb.All(ctx, s.DB.Unfiltered(), "read calendar", lists.UnionAll(bookings, others...), scanCalendarRow)
+	return wpdb.All(ctx, s.DB.Unfiltered(), "read calendar", records.UnionAll(bookings, others...), scanCalendarRow)
 }
 
 func scanCalendarRow(row wpdb.Scanner) (r calendarRow, err error) {
@@ -386,7 +384,7 @@ func scanBlockingBooking(row wpdb.Scanner) (availability.Booking, error) {
 
 // dailyLimits selects the bookings per day of agents, which require the add-on.
 func dailyLimits(s *session.Session, agents []int64) sq.SelectBuilder {
-	return sq.Select().Column("?", limitRow).Columns("id", "object_id").Columns(lists.Nulls(12)...).Column("meta_value").
+	return sq.Select().Column("?", limitRow).Columns("id", "object_id").Columns(records.Nulls(12)...).Column("meta_value").
 		From(s.DB.Name(wpdb.AgentMeta)).Where(sq.Eq{"object_id": agents, "meta_key": metaBookingsPerDay})
 }
 

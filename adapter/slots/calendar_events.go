@@ -8,9 +8,8 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/availability"
-	"github.com/bookside/bookside/adapter/busytimes"
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -18,20 +17,20 @@ import (
 // eventCalendar is an add-on that stores the events of agents' calendars, and its rules on this site.
 type eventCalendar struct {
 	session.EventTables
-	rules busytimes.Rules
+	rules availability.CalendarRules
 }
 
 // activeCalendars returns the calendars whose events block. The switches of Google and Outlook control
 // other things; only Apple's controls this.
 func activeCalendars(s *session.Session, settings map[string]string) (active []eventCalendar) {
-	google := busytimes.Google
+	google := availability.Google
 	if session.EarlyGoogleCalendar(s) {
-		google = busytimes.EarlyGoogle
+		google = availability.EarlyGoogle
 	}
 	for _, c := range []struct {
 		extension string
-		rules     busytimes.Rules
-	}{{extensions.GoogleCalendar, google}, {extensions.OutlookCalendar, busytimes.Outlook}, {extensions.AppleCalendar, busytimes.Apple}} {
+		rules     availability.CalendarRules
+	}{{extensions.GoogleCalendar, google}, {extensions.OutlookCalendar, availability.Outlook}, {extensions.AppleCalendar, availability.Apple}} {
 		off := c.extension == extensions.AppleCalendar && settings[session.SettingAppleCalendar] != session.On
 		if !off && s.Extension(c.extension, settings) {
 			active = append(active, eventCalendar{session.CalendarTables[c.extension], c.rules})
@@ -42,7 +41,7 @@ func activeCalendars(s *session.Session, settings map[string]string) (active []e
 
 // calendarEvents reads the events that may block agents on the days of a part, in one statement per
 // calendar. It reads no texts of events.
-func calendarEvents(ctx context.Context, s *session.Session, calendars []eventCalendar, part calendarPart) (events []busytimes.Event, err error) {
+func calendarEvents(ctx context.Context, s *session.Session, calendars []eventCalendar, part calendarPart) (events []availability.CalendarEvent, err error) {
 	for _, c := range calendars {
 		// An event hidden from the caller blocks too.
 		found, err := wpdb.All(ctx, s.DB.Unfiltered(), "read events of calendars", eventRows(s, c, part), scanEvent)
@@ -54,7 +53,7 @@ func calendarEvents(ctx context.Context, s *session.Session, calendars []eventCa
 			return nil, err
 		}
 		for i := range found {
-			found[i].Rules = c.rules
+			found[i].CalendarRules = c.rules
 		}
 		events = append(events, found...)
 	}
@@ -69,7 +68,7 @@ func eventRows(s *session.Session, c eventCalendar, part calendarPart) sq.Select
 	ids := sq.Select("e.id").From(s.DB.As(c.Events, "e")).Where(sq.Eq{"e.agent_id": part.scope.agents})
 	before := ids.Where(sq.Lt{"e.start_date": from})
 	goesOn := sq.Or{sq.Eq{"r.until": nil}, sq.Gt{"r.until": from}}
-	found := lists.UnionAll(
+	found := records.UnionAll(
 		ids.Where(sq.GtOrEq{"e.start_date": from}).Where(sq.LtOrEq{"e.start_date": to}),
 		before.Where(sq.GtOrEq{"e.end_date": from}),
 		before.Distinct().Join(s.DB.As(c.Recurrences, "r")+" ON r.lp_event_id = e.id").Where(goesOn).Where(sq.Or{sq.Lt{"e.end_date": from}, sq.Eq{"e.end_date": nil}}))
@@ -84,7 +83,7 @@ func inLowerCase(column string) string {
 	return fmt.Sprintf("CASE WHEN UPPER(%[1]s) = LOWER(%[1]s) THEN LOWER(%[1]s) ELSE %[1]s END", column)
 }
 
-func scanEvent(row wpdb.Scanner) (e busytimes.Event, err error) {
+func scanEvent(row wpdb.Scanner) (e availability.CalendarEvent, err error) {
 	var start, last string
 	var until *string
 	err = row.Scan(&e.Agent, &start, (*int)(&e.Start.Minutes), wpdb.OrZero(&last), &e.End, &until, wpdb.OrZero(&e.Interval), &e.Count,

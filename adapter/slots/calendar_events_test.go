@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/availability"
-	"github.com/bookside/bookside/adapter/busytimes"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
@@ -57,11 +56,11 @@ func TestEventsAsTheAddOnsAsk(t *testing.T) {
 		collation         string
 		fewest, recurring int // how many periods the case needs to prove anything
 	}{
-		"Google":                {fixtures.GoogleCalendar, eventCalendar{session.CalendarTables[extensions.GoogleCalendar], busytimes.Google}, false, true, "", 2_000, 1_500},
-		"Google 1.4":            {fixtures.GoogleCalendar, eventCalendar{session.CalendarTables[extensions.GoogleCalendar], busytimes.EarlyGoogle}, true, false, "", 2_000, 1_500},
-		"Outlook":               {fixtures.OutlookCalendar, eventCalendar{session.CalendarTables[extensions.OutlookCalendar], busytimes.Outlook}, false, true, "", 2_000, 1_500},
-		"Apple":                 {fixtures.AppleCalendar, eventCalendar{session.CalendarTables[extensions.AppleCalendar], busytimes.Apple}, false, false, "", 2_000, 1_500},
-		"tables that heed case": {fixtures.GoogleCalendar, eventCalendar{session.CalendarTables[extensions.GoogleCalendar], busytimes.Google}, false, true, "utf8mb4_bin", 1_000, 500},
+		"Google":                {fixtures.GoogleCalendar, eventCalendar{session.CalendarTables[extensions.GoogleCalendar], availability.Google}, false, true, "", 2_000, 1_500},
+		"Google 1.4":            {fixtures.GoogleCalendar, eventCalendar{session.CalendarTables[extensions.GoogleCalendar], availability.EarlyGoogle}, true, false, "", 2_000, 1_500},
+		"Outlook":               {fixtures.OutlookCalendar, eventCalendar{session.CalendarTables[extensions.OutlookCalendar], availability.Outlook}, false, true, "", 2_000, 1_500},
+		"Apple":                 {fixtures.AppleCalendar, eventCalendar{session.CalendarTables[extensions.AppleCalendar], availability.Apple}, false, false, "", 2_000, 1_500},
+		"tables that heed case": {fixtures.GoogleCalendar, eventCalendar{session.CalendarTables[extensions.GoogleCalendar], availability.Google}, false, true, "utf8mb4_bin", 1_000, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,10 +100,10 @@ func TestEventsAsTheAddOnsAsk(t *testing.T) {
 				want := slices.DeleteFunc(slices.Clone(all), func(p availability.OffPeriod) bool {
 					return p.Day < part.from || p.Day > part.to || !slices.Contains(part.scope.agents, p.Agent)
 				})
-				if diff := cmp.Diff(texts(want), texts(busytimes.Blocked(read, part.from, part.to))); diff != "" {
+				if diff := cmp.Diff(texts(want), texts(availability.BlockedByEvents(read, part.from, part.to))); diff != "" {
 					t.Fatalf("%s to %s (-asked +read):\n%.3000s", part.from, part.to, diff)
 				}
-				if once := slices.DeleteFunc(read, func(e busytimes.Event) bool { return e.Frequency != "" }); n == 0 && len(all)-len(busytimes.Blocked(once, part.from, part.to)) < c.recurring {
+				if once := slices.DeleteFunc(read, func(e availability.CalendarEvent) bool { return e.Frequency != "" }); n == 0 && len(all)-len(availability.BlockedByEvents(once, part.from, part.to)) < c.recurring {
 					t.Error("few periods are recurrences: the case proves little")
 				}
 			}

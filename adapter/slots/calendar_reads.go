@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/bookside/bookside/adapter/availability"
-	"github.com/bookside/bookside/adapter/coalesce"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -55,7 +54,7 @@ const maxParts = 8
 // calendarReads read parts of the calendar. Parts that are requested at the same time, such as the days of
 // a week, share a statement, which begins after all of their requests have arrived.
 type calendarReads struct {
-	queues coalesce.Queues[calendarReadKey, calendarRead, calendarFound]
+	queues session.ReadQueues[calendarReadKey, calendarRead, calendarFound]
 }
 
 // calendarReadKey says which parts may share a statement: those read by the same rules, if they are short

@@ -14,7 +14,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/queue"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -246,7 +245,7 @@ func NewConflictWatch(platform *session.Platform, log *slog.Logger, report func(
 
 // Run searches at once and then at each interval, until ctx ends.
 func (w *ConflictWatch) Run(ctx context.Context, interval time.Duration) {
-	queue.Repeat(ctx, interval, nil, func() {
+	domain.Repeat(ctx, interval, nil, func() {
 		if err := w.search(ctx); err != nil && ctx.Err() == nil {
 			w.log.Warn("search for conflicting bookings failed", "error", err)
 		}

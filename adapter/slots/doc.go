@@ -1,5 +1,5 @@
-// Package slots reads the data that availability is computed from, offers times, and assigns a slot to a
-// booking within its transaction.
+// Package slots reads the rows that availability is computed from, offers times, says why a time is not
+// free, and assigns a slot to a booking within its transaction ([Assign]).
 //
-// It may import queue, records and what records may import.
+// It imports records and what records imports. It writes no booking.
 package slots

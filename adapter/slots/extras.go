@@ -13,7 +13,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/adapter/pricing"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
@@ -55,7 +54,7 @@ func ExtrasText(chosen []ChosenExtra) string {
 }
 
 // ChosenOf returns ids and quantities of extras.
-func ChosenOf(extras []pricing.Extra) []ChosenExtra {
+func ChosenOf(extras []records.PricedExtra) []ChosenExtra {
 	list := make([]ChosenExtra, len(extras))
 	for i, e := range extras {
 		list[i] = ChosenExtra{ID: e.ID, Quantity: e.Quantity}
@@ -82,7 +81,7 @@ const extrasField = "extras"
 
 // LoadExtras reads the extras requested for a booking of a service, in the order of the request, or none on
 // a site without the add-on. It rejects extras that the site's form does not offer.
-func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, service Service, asked *Extras) ([]pricing.Extra, error) {
+func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, service Service, asked *Extras) ([]records.PricedExtra, error) {
 	if asked == nil || p.Has("service_id") || !service.With(s, extensions.ProFeatures) {
 		return nil, nil
 	}
@@ -103,10 +102,10 @@ func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, s
 			return nil, err
 		}
 	}
-	extras := make([]pricing.Extra, len(asked.Chosen))
+	extras := make([]records.PricedExtra, len(asked.Chosen))
 	for i, chosen := range asked.Chosen {
 		e, known := offered[chosen.ID]
-		extras[i] = e.Extra
+		extras[i] = e.PricedExtra
 		extras[i].Quantity = chosen.Quantity
 		switch {
 		case !known:
@@ -124,7 +123,7 @@ func LoadExtras(ctx context.Context, s *session.Session, p *domain.Validation, s
 
 // OfferedExtra is an extra that can be booked.
 type OfferedExtra struct {
-	pricing.Extra
+	records.PricedExtra
 	Most int64 // maximum quantity in a booking
 }
 
@@ -206,7 +205,7 @@ func NumberOfExtras(meta map[string]string) (least, most int) {
 }
 
 // ExtraMinutes returns how long extras take.
-func ExtraMinutes(extras []pricing.Extra) (minutes int64) {
+func ExtraMinutes(extras []records.PricedExtra) (minutes int64) {
 	for _, e := range extras {
 		minutes += e.Duration * e.Quantity
 	}

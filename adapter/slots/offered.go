@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/bookside/bookside/adapter/ask"
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
@@ -12,8 +11,8 @@ import (
 )
 
 // NewDraft returns a booking of a service to ask WordPress about. The duration does not include extras.
-func NewDraft(service, agent, location int64, duration int64, request availability.Request, extras []ChosenExtra) ask.Draft {
-	return ask.Draft{
+func NewDraft(service, agent, location int64, duration int64, request availability.Request, extras []ChosenExtra) extensions.Draft {
+	return extensions.Draft{
 		ServiceID: service, AgentID: agent, LocationID: location, Duration: duration,
 		BufferBefore: int(request.BufferBefore), BufferAfter: int(request.BufferAfter), Attendees: int64(request.Attendees), Extras: ExtrasText(extras),
 	}
@@ -22,14 +21,14 @@ func NewDraft(service, agent, location int64, duration int64, request availabili
 // askOffers asks WordPress which starts it offers, if an extension of the site changes them, and returns
 // the titles of such extensions. Extensions may lengthen the request. Answers are cached by month, so that
 // the next days cost nothing.
-func askOffers(ctx context.Context, s *session.Session, draft ask.Draft, request *availability.Request, from, to availability.Day) (availability.Offers, []string, error) {
+func askOffers(ctx context.Context, s *session.Session, draft extensions.Draft, request *availability.Request, from, to availability.Day) (availability.Offers, []string, error) {
 	asked, err := s.Asked(ctx)
 	titles := asked[extensions.Times]
 	if err != nil || len(titles) == 0 {
 		return nil, nil, err
 	}
 	today := availability.MomentOf(s.LocalNow()).Day
-	var months []ask.Times
+	var months []extensions.OfferedTimes
 	for day := max(from, today); day <= to; {
 		year, month, _ := day.Date()
 		first, _ := availability.ParseDay(time.Date(year, month, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
@@ -38,7 +37,7 @@ func askOffers(ctx context.Context, s *session.Session, draft ask.Draft, request
 			next = availability.LastDay + 1
 		}
 		draft.StartDate = max(first, today).String()
-		months = append(months, ask.Times{Draft: draft, DateTo: (next - 1).String()})
+		months = append(months, extensions.OfferedTimes{Draft: draft, DateTo: (next - 1).String()})
 		day = next
 	}
 	if len(months) == 0 {
@@ -53,7 +52,7 @@ func askOffers(ctx context.Context, s *session.Session, draft ask.Draft, request
 }
 
 // OffersOf returns WordPress's answers about a service.
-func OffersOf(service int64, answers ...ask.Offer) availability.Offers {
+func OffersOf(service int64, answers ...extensions.Offer) availability.Offers {
 	offers := availability.Offers{}
 	for _, answer := range answers {
 		for _, of := range answer.Resources {
@@ -75,7 +74,7 @@ func OffersOf(service int64, answers ...ask.Offer) availability.Offers {
 }
 
 // draftOf returns the booking of a search, with the booking to move if there is one.
-func (q slotSearch) draft() ask.Draft {
+func (q slotSearch) draft() extensions.Draft {
 	draft := NewDraft(q.ServiceID, domain.ValueOr(q.AgentID, 0), domain.ValueOr(q.LocationID, 0), q.plainDuration, q.request, q.chosen)
 	draft.ID = q.BookingID
 	return draft

@@ -9,7 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
-	"github.com/bookside/bookside/adapter/lists"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -49,7 +49,7 @@ func (q SlotRequest) refused(conflict domain.SlotConflict) error {
 // held, so no other server of ours can take it meanwhile; PHP can, because without the companion it takes
 // no locks: see confirmSlot.
 func Assign(ctx context.Context, tx *session.Tx, service Service, resources []availability.Resource, q SlotRequest) (*AssignedSlot, error) {
-	conflict := domain.SlotConflict{Start: q.At, AgentID: q.Agent}
+	conflict := domain.SlotConflict{Day: q.At.Day.String(), Start: int(q.At.Minutes), AgentID: q.Agent}
 	if len(resources) == 0 {
 		return nil, q.refused(conflict)
 	}
@@ -71,7 +71,7 @@ func Assign(ctx context.Context, tx *session.Tx, service Service, resources []av
 	}
 	for _, slot := range calendar.Day(q.At.Day, q.Request) {
 		if slot.Reason == availability.Free {
-			conflict.Free = append(conflict.Free, slot.Start)
+			conflict.Free = append(conflict.Free, int(slot.Start))
 		} else if slot.Start == q.At.Minutes && tx.RequirePermission("read_bookings") == nil {
 			conflict.BookingID = slot.Booking
 		}
@@ -97,7 +97,7 @@ func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
 	part := calendarPart{scopeOf(a.input.Resources), a.Covers.From, a.Covers.To, lastDay(a.Covers, a.input)}
 	stmt := blockingBookings(tx.Session, rules, part).Columns(blockingBookingColumns...)
 	if tx.Schema.Has(wpdb.Holds) {
-		stmt = lists.UnionAll(stmt, blockingHolds(tx.Session, rules, part).Columns(blockingHoldColumns...))
+		stmt = records.UnionAll(stmt, blockingHolds(tx.Session, rules, part).Columns(blockingHoldColumns...))
 	}
 	var err error
 	if a.input.Bookings, err = wpdb.All(ctx, tx.DB, "read blocking bookings", stmt, scanBlockingBooking); err != nil {

@@ -7,7 +7,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/availability"
-	"github.com/bookside/bookside/adapter/busytimes"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -63,7 +62,7 @@ func LoadTimetable(ctx context.Context, s *session.Session, agents []int64, day 
 		}
 	}
 	events, err := calendarEvents(ctx, s, activeCalendars(s, settings), calendarPart{scope: resourceScope{agents: agents}, from: day, to: day})
-	t.Events = busytimes.Blocked(events, day, day)
+	t.Events = availability.BlockedByEvents(events, day, day)
 	return t, err
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
@@ -20,6 +19,7 @@ import (
 	"github.com/bookside/bookside/cmd/internal/printable"
 	"github.com/bookside/bookside/cmd/internal/server"
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -69,16 +69,16 @@ type checkOutput struct {
 
 // findings are the report on a site and what check adds to it for output.
 type findings struct {
-	diagnose.Report
-	grants diagnose.Grants
+	monitor.Report
+	grants monitor.Grants
 	show   checkOutput
 }
 
 // checkReport is the output of check --json.
 type checkReport struct {
-	OK     bool             `json:"ok"` // check exits with 0
-	Report []diagnose.Entry `json:"report"`
-	Grants diagnose.Grants  `json:"grants"`
+	OK     bool            `json:"ok"` // check exits with 0
+	Report []monitor.Entry `json:"report"`
+	Grants monitor.Grants  `json:"grants"`
 }
 
 func (p *program) checkSite(ctx context.Context, c settings.Config, show checkOutput) (err error) {
@@ -113,14 +113,14 @@ func (f *findings) examine(ctx context.Context, c settings.Config, t server.Targ
 	if err != nil {
 		return err
 	}
-	if f.Report, err = diagnose.Examine(ctx, platform); err != nil {
+	if f.Report, err = monitor.Examine(ctx, platform); err != nil {
 		return err
 	}
 	f.grants = f.Privileges.Grants(platform.DB, database, account)
-	f.Entries[0].Text = diagnose.Say("%s at %s, account %s, %s", database, t.Address, account, f.Entries[0].Text)
+	f.Entries[0].Text = monitor.Say("%s at %s, account %s, %s", database, t.Address, account, f.Entries[0].Text)
 	if err := server.TryRedis(ctx, c); err != nil {
-		f.add(diagnose.Entry{Code: diagnose.Redis, Level: diagnose.Minor, Do: diagnose.Say("See rate_limit.redis."),
-			Text: diagnose.Say("does not count requests, so each server counts its own: %s", ratelimit.RedisError(err))})
+		f.add(monitor.Entry{Code: monitor.Redis, Level: monitor.Minor, Do: monitor.Say("See rate_limit.redis."),
+			Text: monitor.Say("does not count requests, so each server counts its own: %s", ratelimit.RedisError(err))})
 	}
 	if f.show.unfinished {
 		return nil
@@ -131,7 +131,7 @@ func (f *findings) examine(ctx context.Context, c settings.Config, t server.Targ
 	return f.tryLoopback(ctx, c, platform)
 }
 
-func (f *findings) add(e diagnose.Entry) { f.Entries = append(f.Entries, e) }
+func (f *findings) add(e monitor.Entry) { f.Entries = append(f.Entries, e) }
 
 // examineServer looks for the server that answers at admin.listen. Tables that may not be read are already reported.
 func (f *findings) examineServer(ctx context.Context, c settings.Config, platform *session.Platform) error {
@@ -143,18 +143,18 @@ func (f *findings) examineServer(ctx context.Context, c settings.Config, platfor
 	if running == nil {
 		return nil
 	}
-	found := diagnose.Entry{Code: diagnose.Server, Text: diagnose.Say("the one at %s serves this site", c.Admin.Listen)}
+	found := monitor.Entry{Code: monitor.Server, Text: monitor.Say("the one at %s serves this site", c.Admin.Listen)}
 	switch {
 	case own == "" || running.Fingerprint == "":
-		found.Text = diagnose.Say("the one at %s does not say which site it serves", c.Admin.Listen)
+		found.Text = monitor.Say("the one at %s does not say which site it serves", c.Admin.Listen)
 	case own != running.Fingerprint:
-		found.Level, found.Text = diagnose.Minor, diagnose.Say("the one at %s serves another site, or a copy of this one", c.Admin.Listen)
-		found.Do = diagnose.Say("Correct the database (db.dsn) or the address (admin.listen), or restart it if it was started with other settings.")
+		found.Level, found.Text = monitor.Minor, monitor.Say("the one at %s serves another site, or a copy of this one", c.Admin.Listen)
+		found.Do = monitor.Say("Correct the database (db.dsn) or the address (admin.listen), or restart it if it was started with other settings.")
 	}
 	f.add(found)
-	if found.Level == diagnose.Good {
+	if found.Level == monitor.Good {
 		for _, entry := range running.Report {
-			if entry.Code == diagnose.RestoredUnder { // only a server that ran meanwhile can know
+			if entry.Code == monitor.RestoredUnder { // only a server that ran meanwhile can know
 				f.add(entry)
 			}
 		}
@@ -164,7 +164,7 @@ func (f *findings) examineServer(ctx context.Context, c settings.Config, platfor
 
 // tryLoopback asks WordPress something if it has to be asked, or told, what extensions do.
 func (f *findings) tryLoopback(ctx context.Context, c settings.Config, platform *session.Platform) error {
-	if slices.ContainsFunc(f.Entries, diagnose.Entry.Stops) {
+	if slices.ContainsFunc(f.Entries, monitor.Entry.Stops) {
 		return nil
 	}
 	site, err := platform.Session(ctx)
@@ -183,23 +183,23 @@ func (f *findings) tryLoopback(ctx context.Context, c settings.Config, platform 
 		waits = "extensions of the site are told about changes, and WordPress cannot be asked to: %s"
 	}
 	if err := server.NewAsker(c, platform).Try(ctx); err != nil {
-		f.add(diagnose.Unanswered(diagnose.Say(waits, err)))
+		f.add(monitor.Unanswered(monitor.Say(waits, err)))
 	}
 	return nil
 }
 
 // checkFailed prints what is known about a site that could not be examined, and returns the reason.
 func (p *program) checkFailed(ctx context.Context, t server.Target, show checkOutput, reason error) error {
-	var grants diagnose.Grants
+	var grants monitor.Grants
 	if errors.Is(reason, wpdb.ErrAccessDenied) {
 		var err error
-		grants, err = diagnose.GrantsWithoutAccess(ctx, t.Config)
+		grants, err = monitor.GrantsWithoutAccess(ctx, t.Config)
 		reason = errors.Join(reason, err)
 	}
 	switch {
 	case show.json:
-		failed := diagnose.Entry{Code: diagnose.Database, Level: diagnose.Broken, Text: diagnose.Say("%s", reason.Error())}
-		return errors.Join(reason, p.printJSON(checkReport{Report: []diagnose.Entry{failed}, Grants: grants}))
+		failed := monitor.Entry{Code: monitor.Database, Level: monitor.Broken, Text: monitor.Say("%s", reason.Error())}
+		return errors.Join(reason, p.printJSON(checkReport{Report: []monitor.Entry{failed}, Grants: grants}))
 	case show.grants:
 		return errors.Join(reason, p.print(allGrants(grants)))
 	default:
@@ -212,14 +212,14 @@ func (f findings) failure() error {
 	code, summary := exit.Failure, "the site can be served, but not all is well"
 	var broken []string
 	for _, e := range f.Entries {
-		if e.Level != diagnose.Broken || f.show.unfinished && !e.Stops() {
+		if e.Level != monitor.Broken || f.show.unfinished && !e.Stops() {
 			continue
 		}
 		broken = append(broken, e.Code.Words()+": "+e.String())
 		if e.Stops() {
 			summary = "the site cannot be served"
 		}
-		if e.Code == diagnose.ReadsRefused {
+		if e.Code == monitor.ReadsRefused {
 			code = exit.Refused
 		}
 	}
@@ -235,8 +235,8 @@ func (f findings) failure() error {
 
 // marks show at a glance how good an entry is, and colors do in a terminal.
 var (
-	marks  = map[diagnose.Level]string{diagnose.Good: "✓", diagnose.Minor: "!", diagnose.Broken: "✗"}
-	colors = map[diagnose.Level]string{diagnose.Good: "\x1b[32m", diagnose.Minor: "\x1b[33m", diagnose.Broken: "\x1b[31m"}
+	marks  = map[monitor.Level]string{monitor.Good: "✓", monitor.Minor: "!", monitor.Broken: "✗"}
+	colors = map[monitor.Level]string{monitor.Good: "\x1b[32m", monitor.Minor: "\x1b[33m", monitor.Broken: "\x1b[31m"}
 )
 
 // text is the output of check for people. It begins with a line for each entry.
@@ -271,7 +271,7 @@ func (f findings) colored(text string) string {
 // verdict is the last line of check for a site that can be served.
 func (f findings) verdict() string {
 	text := "\nThe site can be served"
-	if slices.ContainsFunc(f.Entries, func(e diagnose.Entry) bool { return e.Level == diagnose.Minor && e.Do.Format != "" }) {
+	if slices.ContainsFunc(f.Entries, func(e monitor.Entry) bool { return e.Level == monitor.Minor && e.Do.Format != "" }) {
 		text += "; read the lines with ! above"
 	}
 	if f.show.unfinished {
@@ -287,13 +287,13 @@ func (f findings) verdict() string {
 	return text + "; next: " + next + "\n"
 }
 
-func (f findings) keysExist() bool { return f.isGood(diagnose.KeysGood) }
+func (f findings) keysExist() bool { return f.isGood(monitor.KeysGood) }
 
 // serverRuns reports whether a server of this site answers.
-func (f findings) serverRuns() bool { return f.isGood(diagnose.Server) }
+func (f findings) serverRuns() bool { return f.isGood(monitor.Server) }
 
-func (f findings) isGood(code diagnose.Code) bool {
-	return slices.ContainsFunc(f.Entries, func(e diagnose.Entry) bool { return e.Code == code && e.Level == diagnose.Good })
+func (f findings) isGood(code monitor.Code) bool {
+	return slices.ContainsFunc(f.Entries, func(e monitor.Entry) bool { return e.Code == code && e.Level == monitor.Good })
 }
 
 // conflictTable is the output of check --conflicts: agent or asset, and day of each pair, and below them both
@@ -332,7 +332,7 @@ func clockOf(minutes int) string {
 }
 
 // allGrants returns SQL that can be run unchanged.
-func allGrants(g diagnose.Grants) string {
+func allGrants(g monitor.Grants) string {
 	text := statements(g.Needed)
 	if len(g.Optional) > 0 {
 		text += "-- The site may lack these tables, which cannot be seen; a statement for a missing table fails:\n" + statements(g.Optional)

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestCheckListsExtensions: check says what is not honoured.
@@ -17,5 +17,5 @@ func TestCheckListsExtensions(t *testing.T) {
 	execute(t, db.SQL, `UPDATE wp_options SET option_value = 'a:3:{i:0;s:29:"latepoint-qr-code/qr-code.php";i:1;s:33:"latepoint-zoom/latepoint-zoom.php";i:2;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	execute(t, db.SQL, `INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_zoom', 'on'), ('active_addons', '["latepoint-google-calendar","latepoint-qr-code"]')`)
 	execute(t, db.SQL, "INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint-google-calendar_addon_db_version', '1.0.2')")
-	wantTexts(t, checkJSON(t, env, exit.OK).line(diagnose.ExtensionsIgnored), "minor not honoured: Google Calendar: ", ". Read what that means")
+	wantTexts(t, checkJSON(t, env, exit.OK).line(monitor.ExtensionsIgnored), "minor not honoured: Google Calendar: ", ". Read what that means")
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -115,7 +115,7 @@ func TestCheckGrants(t *testing.T) {
 		execute(t, db.SQL, statement)
 	}
 	second := checkJSON(t, env, exit.OK)
-	if len(second.Grants.Missing) > 0 || second.line(diagnose.PrivilegesGood) != "good to read and to write" || !strings.HasPrefix(second.line(diagnose.WritesGood), "good ") {
+	if len(second.Grants.Missing) > 0 || second.line(monitor.PrivilegesGood) != "good to read and to write" || !strings.HasPrefix(second.line(monitor.WritesGood), "good ") {
 		t.Errorf("after all grants: %+v", second)
 	}
 	if diff := cmp.Diff(first.Grants.Needed, second.Grants.Needed); diff != "" {
@@ -160,11 +160,11 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 		t.Errorf("what is granted (-want +got):\n%s", diff)
 	}
 	got := checkJSON(t, env, exit.OK)
-	if len(got.Grants.Missing) > 0 || got.line(diagnose.PrivilegesGood) != "good to read and to write" {
+	if len(got.Grants.Missing) > 0 || got.line(monitor.PrivilegesGood) != "good to read and to write" {
 		t.Errorf("with all grants: %+v", got)
 	}
 	newKey(t, env)
-	if got := checkJSON(t, env, exit.OK); len(got.Grants.Missing) > 0 || got.line(diagnose.OwnTables) != "good complete" {
+	if got := checkJSON(t, env, exit.OK); len(got.Grants.Missing) > 0 || got.line(monitor.OwnTables) != "good complete" {
 		t.Errorf("once the own tables are there: %+v", got)
 	}
 }
@@ -214,18 +214,18 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 		"GRANT SELECT (ID, user_login, user_nicename, user_email), INSERT (user_login, user_pass, user_nicename, user_email, user_url, user_registered, user_activation_key, user_status, display_name), UPDATE (user_email, user_activation_key) `wp_users`",
 		"GRANT SELECT (user_id, meta_key, meta_value), INSERT (user_id, meta_key, meta_value), UPDATE (meta_value) `wp_usermeta`",
 	}
-	if diff := cmp.Diff(want, ofUsers(got.Grants.Missing)); diff != "" || !strings.Contains(got.line(diagnose.WritesRefused), "lacks INSERT on wp_users, wp_usermeta; UPDATE on wp_users, wp_usermeta: ") {
-		t.Errorf("%s, missing (-want +got):\n%s", got.line(diagnose.WritesRefused), diff)
+	if diff := cmp.Diff(want, ofUsers(got.Grants.Missing)); diff != "" || !strings.Contains(got.line(monitor.WritesRefused), "lacks INSERT on wp_users, wp_usermeta; UPDATE on wp_users, wp_usermeta: ") {
+		t.Errorf("%s, missing (-want +got):\n%s", got.line(monitor.WritesRefused), diff)
 	}
 	for _, statement := range got.Grants.Missing {
 		execute(t, db.SQL, statement)
 	}
-	if got := checkJSON(t, env, exit.OK); len(got.Grants.Missing) > 0 || got.line(diagnose.PasswordsRead) != "" {
-		t.Errorf("missing %q, %s", got.Grants.Missing, got.line(diagnose.PasswordsRead))
+	if got := checkJSON(t, env, exit.OK); len(got.Grants.Missing) > 0 || got.line(monitor.PasswordsRead) != "" {
+		t.Errorf("missing %q, %s", got.Grants.Missing, got.line(monitor.PasswordsRead))
 	}
 	execute(t, db.SQL, "GRANT SELECT ON `"+parts.Database+"`.`wp_users` TO "+name)
-	wantTexts(t, checkJSON(t, env, exit.OK).line(diagnose.PasswordsRead), "minor the database user may read the hashes of passwords in wp_users, which Bookside never does. Revoke its privileges on wp_users and wp_usermeta, then")
-	if warned := checkJSON(t, settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN), exit.OK).line(diagnose.PasswordsRead); warned != "" {
+	wantTexts(t, checkJSON(t, env, exit.OK).line(monitor.PasswordsRead), "minor the database user may read the hashes of passwords in wp_users, which Bookside never does. Revoke its privileges on wp_users and wp_usermeta, then")
+	if warned := checkJSON(t, settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN), exit.OK).line(monitor.PasswordsRead); warned != "" {
 		t.Errorf("the site's own account is warned: %s", warned)
 	}
 }
@@ -273,7 +273,7 @@ func TestCheckPrivilegesBeforeOwnTables(t *testing.T) {
 			if test.wantMissing != "" {
 				want, missing = "minor the database user lacks "+test.wantMissing+" on "+"wp_bookside_", len(wpdb.OwnTables())
 			}
-			if line := got.line(diagnose.OwnRefused); !strings.HasPrefix(line, want) || line != "" && want == "" || len(got.Grants.Missing) != missing {
+			if line := got.line(monitor.OwnRefused); !strings.HasPrefix(line, want) || line != "" && want == "" || len(got.Grants.Missing) != missing {
 				t.Errorf("%d statements, %s", len(got.Grants.Missing), line)
 			}
 		})

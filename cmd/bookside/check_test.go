@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // checkJSON runs check --json.
@@ -28,7 +28,7 @@ func checkJSON(t *testing.T, env []string, code int, flags ...string) checkRepor
 }
 
 // line returns what a report says about a code, with its level; "" for nothing.
-func (r checkReport) line(code diagnose.Code) string {
+func (r checkReport) line(code monitor.Code) string {
 	for _, e := range r.Report {
 		if e.Code == code {
 			return e.Level.String() + " " + e.String()
@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 	execute(t, db.SQL, "INSERT INTO wp_bookside_change_inbox (resource, resource_id, kind, origin, at) VALUES ('customers', 1, 'updated', 'api', '2026-11-21 09:27:00')")
 	wantTexts(t, oneSpaced(run(t, env, "", "check").want(t, exit.Failure, "the site can be served, but not all is well:\n  changes late: the oldest has been").stdout), "✗ changes late the oldest")
 	r := checkJSON(t, env, exit.Failure)
-	if late := r.line(diagnose.ChangesLate); r.OK || !strings.HasPrefix(late, "broken the oldest has been waiting for its number for 3m0s: ") || len(r.Grants.Needed) == 0 {
+	if late := r.line(monitor.ChangesLate); r.OK || !strings.HasPrefix(late, "broken the oldest has been waiting for its number for 3m0s: ") || len(r.Grants.Needed) == 0 {
 		t.Errorf("ok %t, %s, grants %+v", r.OK, late, r.Grants)
 	}
 }
@@ -82,7 +82,7 @@ func TestCheckSitesThatCannotBeServed(t *testing.T) {
 			db := small(t)
 			execute(t, db.SQL, strings.ReplaceAll(test.statement, "{prefix}", db.Prefix))
 			run(t, settingsFor(db), "", "check").want(t, test.code, test.wantStderr)
-			if r := checkJSON(t, settingsFor(db), test.code); r.OK || !slices.ContainsFunc(r.Report, diagnose.Entry.Stops) {
+			if r := checkJSON(t, settingsFor(db), test.code); r.OK || !slices.ContainsFunc(r.Report, monitor.Entry.Stops) {
 				t.Errorf("%+v", r)
 			}
 		})
@@ -102,7 +102,7 @@ func TestCheckLostTables(t *testing.T) {
 			got := run(t, env, "", "check").want(t, exit.Failure, "own tables: missing "+lost+"; a running server is not ready without them. Restart serve, which creates them, empty.")
 			wantTexts(t, oneSpaced(got.stdout), wantKeys)
 			newKey(t, env)
-			if r := checkJSON(t, env, exit.OK); !r.OK || r.line(diagnose.OwnTables) != "good complete" {
+			if r := checkJSON(t, env, exit.OK); !r.OK || r.line(monitor.OwnTables) != "good complete" {
 				t.Errorf("after they are created again: %+v", r)
 			}
 		})
@@ -129,7 +129,7 @@ func TestCheckCalendars(t *testing.T) {
 	granted := account(t, db, grantsExcept(t, db)...)
 	hidden := account(t, db, grantsExcept(t, db, "wp_latepoint_gcal_events", "wp_latepoint_gcal_recurrences")...)
 	warned := func(settings []string) bool {
-		return strings.HasPrefix(checkJSON(t, settings, exit.OK).line(diagnose.ExtensionsIgnored),
+		return strings.HasPrefix(checkJSON(t, settings, exit.OK).line(monitor.ExtensionsIgnored),
 			"minor not honoured: Google Calendar: Appointments in agents' own calendars do not block times: the add-on has no tables")
 	}
 	if warned(hidden) {
@@ -153,8 +153,8 @@ func TestCheckConflicts(t *testing.T) {
 		"  09:30-10:30   booking 7002   ")
 	for flag, code := range map[string]int{"--conflicts": exit.Conflicts, "--json": exit.OK} {
 		r := checkJSON(t, env, code, flag)
-		i := slices.IndexFunc(r.Report, func(e diagnose.Entry) bool { return e.Code == diagnose.Overlaps })
-		if diff := cmp.Diff([]diagnose.Item{{ID: 7001, Name: "+ 7002"}}, r.Report[i].Items); diff != "" || r.OK != (code == exit.OK) {
+		i := slices.IndexFunc(r.Report, func(e monitor.Entry) bool { return e.Code == monitor.Overlaps })
+		if diff := cmp.Diff([]monitor.Item{{ID: 7001, Name: "+ 7002"}}, r.Report[i].Items); diff != "" || r.OK != (code == exit.OK) {
 			t.Errorf("%s: ok %t, items (-want +got):\n%s", flag, r.OK, diff)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -101,7 +101,7 @@ func TestCompanionTellsExtensions(t *testing.T) {
 		// Sent again, it is an update, because others may have received it. So is an event that a process
 		// may have sent before it died: a second meeting would be worse than none.
 		failed := int64(s.number("SELECT id FROM {own}events WHERE status = 'failed'"))
-		if again, err := events.Again(t.Context(), wpdb.New(b.db.SQL, b.db.Prefix), time.Now(), failed); err != nil || !again {
+		if again, err := extensions.RepeatEvent(t.Context(), wpdb.New(b.db.SQL, b.db.Prefix), time.Now(), failed); err != nil || !again {
 			t.Errorf("sent again: %t, %v", again, err)
 		}
 		b.db.Execute(t, b.expand("INSERT INTO {own}events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('booking_created', "+fmt.Sprint(booking)+", 'started', 1, UTC_TIMESTAMP(), '', UTC_TIMESTAMP())"))

@@ -18,14 +18,14 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/webhooks"
 	pagetexts "github.com/bookside/bookside/handlers/console/page"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // consolePackage is a package of the console with its types.
@@ -233,7 +233,7 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 			add(c.Text)
 		}
 	}
-	for _, a := range webhooks.Terms {
+	for _, a := range jobs.HookTerms {
 		add(a.Label, a.Hint)
 	}
 	add(keys.PermissionVerbs...)
@@ -245,8 +245,8 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 	for _, kind := range slices.Concat(keys.Kinds, []keys.Kind{keys.Calendar}) {
 		add(string(kind))
 	}
-	add(string(keys.Active), string(keys.Revoked), string(keys.Expired), string(keys.Busy), string(keys.Names), string(keys.Full), string(webhooks.Enabled), string(webhooks.Disabled))
-	add(slices.Concat(events.States, webhooks.DeliveryStates)...)
+	add(string(keys.Active), string(keys.Revoked), string(keys.Expired), string(keys.Busy), string(keys.Names), string(keys.Full), string(jobs.Enabled), string(jobs.Disabled))
+	add(slices.Concat(extensions.EventStates, jobs.DeliveryStates)...)
 	for _, resource := range journal.Resources {
 		add(string(resource))
 	}
@@ -257,28 +257,28 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 	for _, status := range []string{records.StatusPending, records.StatusApproved, records.StatusCancelled, records.StatusCompleted, "no_show", "payment_pending"} {
 		add(strings.ReplaceAll(status, "_", " "))
 	}
-	for _, code := range regexp.MustCompile(`(?m) Code = "(\w+)"$`).FindAllSubmatch(readFile(t, "../../adapter/diagnose/entry.go"), -1) {
-		add(diagnose.Code(code[1]).Words())
+	for _, code := range regexp.MustCompile(`(?m) Code = "(\w+)"$`).FindAllSubmatch(readFile(t, "../../handlers/monitor/entry.go"), -1) {
+		add(monitor.Code(code[1]).Words())
 	}
 	for file, patterns := range map[string][]string{
 		"adapter/availability/reason.go":    {`:\s+"([A-Z][^"]+\.)",`},
 		"adapter/slots/bookable_service.go": {`Missing\w+:\s+"([A-Z][^"]+\.)",`},
 		"adapter/slots/availability.go":     {`Invalid(?:Field)?\("\w+", "([A-Z][^"]+)"\)`},
 		"adapter/domain/errors.go":          {`Message: "([A-Z][^"]+)", Fields:`, `CodeSlotUnavailable, Message: "([^"]+)"`},
-		"adapter/webhooks/hook.go":          {newErrors},
-		"adapter/webhooks/events.go":        {newErrors},
+		"adapter/jobs/hook.go":              {newErrors},
+		"adapter/jobs/events.go":            {newErrors},
 		"adapter/keys/attributes.go":        {newErrors},
 		"adapter/keys/terms.go":             {newErrors},
 		"handlers/console/keys.go":          {newErrors},
 		"handlers/console/terms/terms.go":   {newErrors},
 		"compat/values.go":                  {`^\t\w+ += "([A-Z][^"]+)"`},
-		"adapter/webhooks/work_store.go":    {`\breason = "([^"]+)"`},
+		"adapter/jobs/work_store.go":        {`\breason = "([^"]+)"`},
 		"adapter/keys/calendars.go":         {newErrors},
-		"adapter/diagnose/entry.go":         {say},
-		"adapter/diagnose/privileges.go":    {say},
-		"adapter/diagnose/server.go":        {say},
-		"adapter/diagnose/site.go":          {say},
-		"adapter/diagnose/work.go":          {say},
+		"handlers/monitor/entry.go":         {say},
+		"handlers/monitor/privileges.go":    {say},
+		"handlers/monitor/server.go":        {say},
+		"handlers/monitor/site.go":          {say},
+		"handlers/monitor/work.go":          {say},
 	} {
 		for _, pattern := range patterns {
 			found := regexp.MustCompile(`(?m)`+pattern).FindAllStringSubmatch(string(readFile(t, "../../"+file)), -1)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestServerOfAnotherSite: check distinguishes a server that serves the site from one
@@ -22,7 +22,7 @@ func TestServerOfAnotherSite(t *testing.T) {
 		server.awaitFingerprint()
 	}
 	for asked, want := range map[string]string{s.admin(): "good the one at {} serves this site", another.admin(): "minor the one at {} serves another site, or a copy of this one. Correct ", "127.0.0.1:1": ""} {
-		line := checkJSON(t, lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+asked)), exit.OK).line(diagnose.Server)
+		line := checkJSON(t, lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+asked)), exit.OK).line(monitor.Server)
 		if !strings.HasPrefix(line, strings.ReplaceAll(want, "{}", asked)) || line != "" && want == "" {
 			t.Errorf("%s: %s, want %s", asked, line, want)
 		}
@@ -72,7 +72,7 @@ func TestCheckAsksWhoSawIt(t *testing.T) {
 		}
 		got := checkJSON(t, lastWins(settingsFor(db, "BOOKSIDE_ADMIN__LISTEN="+server.Listener.Addr().String())), code)
 		server.Close()
-		if line := got.line(diagnose.RestoredUnder); line != want || asked != "/readyz?verbose" {
+		if line := got.line(monitor.RestoredUnder); line != want || asked != "/readyz?verbose" {
 			t.Errorf("asked %q: %q, want %q", asked, line, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bookside/bookside/adapter/indexes"
+	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -35,14 +35,14 @@ tables. They take disk space, and a little time with each write. Their names beg
 			return err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
-		list, err := indexes.Survey(ctx, db)
+		list, err := records.SurveyIndexes(ctx, db)
 		if err != nil {
 			return t.ExplainPrivilege(ctx, err)
 		}
 		var text strings.Builder
 		var last wpdb.Table
 		for _, i := range list {
-			if i.State != indexes.Missing && (i.State != indexes.Unneeded || !*all) {
+			if i.State != records.Missing && (i.State != records.Unneeded || !*all) {
 				continue
 			}
 			if i.Table != last {
@@ -64,7 +64,7 @@ tables. They take disk space, and a little time with each write. Their names beg
 }
 
 // createIndex returns the statement for an index, with its reason.
-func createIndex(db *wpdb.DB, i indexes.Index) string {
+func createIndex(db *wpdb.DB, i records.Index) string {
 	reason := fmt.Sprintf("-- for %s\n", i.Requests)
 	if i.Hindrance != "" {
 		return fmt.Sprintf("%s-- %s cannot be created: %s\n", reason, i.Name, i.Hindrance)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 func TestKeyLifecycle(t *testing.T) {
@@ -228,11 +228,11 @@ func TestWeakKeys(t *testing.T) {
 	run(t, env, strong, args...).want(t, exit.OK)
 	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  …  ", "  abd…po  ")
 	const warning = "minor too short or too simple, so that they can be guessed: 1 (till). Give their clients new ones from keys create, and revoke them."
-	if got := checkJSON(t, env, exit.OK).line(diagnose.KeysWeak); got != warning {
+	if got := checkJSON(t, env, exit.OK).line(monitor.KeysWeak); got != warning {
 		t.Errorf("%s, want %s", got, warning)
 	}
 	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
-	if got := checkJSON(t, env, exit.OK).line(diagnose.KeysWeak); got != "" {
+	if got := checkJSON(t, env, exit.OK).line(monitor.KeysWeak); got != "" {
 		t.Errorf("check warns: %s", got)
 	}
 	run(t, env, "bench-key-0123456789", args...).want(t, exit.Failure, "because it has fewer than 16 characters if a row such as 12345 counts as one")

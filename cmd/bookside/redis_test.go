@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestRedisURL: the URL is a secret. It may come from a file, and messages show it without its password.
@@ -30,7 +30,7 @@ func TestCheckRedis(t *testing.T) {
 	db := small(t)
 	check := func(url, want string) {
 		t.Helper()
-		got := checkJSON(t, settingsFor(db, "BOOKSIDE_RATE_LIMIT__REDIS="+url), exit.OK).line(diagnose.Redis)
+		got := checkJSON(t, settingsFor(db, "BOOKSIDE_RATE_LIMIT__REDIS="+url), exit.OK).line(monitor.Redis)
 		if !strings.HasPrefix(got, want) || got != "" && want == "" {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -6,9 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/upkeep"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -31,8 +30,8 @@ Keys that were revoked after the backup are valid again: check keys list.`,
 		ctx := command.Context()
 		return p.withOwnTables(ctx, wpdb.Webhooks, func(db *wpdb.DB) error {
 			platform := session.NewPlatform(db, p.now)
-			platform.Webhooks = webhooks.NewStore(db, p.now, nil, webhooks.Vault{}, platform.Journal)
-			done, err := upkeep.CleanUpRestored(ctx, platform)
+			hooks := jobs.NewHookStore(db, p.now, nil, jobs.Vault{}, platform.Journal)
+			done, err := jobs.CleanUpRestored(ctx, platform, hooks)
 			if err != nil {
 				return err
 			}
@@ -42,7 +41,7 @@ Keys that were revoked after the backup are valid again: check keys list.`,
 	return command
 }
 
-func restoredText(r upkeep.Restored) string {
+func restoredText(r jobs.Restored) string {
 	var text strings.Builder
 	text.WriteString("Cursors of GET /changes have expired.\n")
 	fmt.Fprintf(&text, "%d holds and %d logins of the console have ended.\n", r.Holds, r.Sessions)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -30,7 +29,7 @@ func post(t *testing.T, url, key, body string) (status int, answer string) {
 }
 
 // reported returns what /readyz?verbose says about a code, with its level; "" for nothing.
-func (s *testServer) reported(code diagnose.Code) string {
+func (s *testServer) reported(code monitor.Code) string {
 	s.t.Helper()
 	_, body := get(s.t, "http://"+s.admin()+"/readyz?verbose", "")
 	var r monitor.VerboseReadiness
@@ -69,17 +68,17 @@ func TestRevokedUnderTheServer(t *testing.T) {
 	user := "'" + name + "'@'%'"
 	key := newKey(t, env, "--permissions", "read,write")
 	s := serve(t, env)
-	s.eventually("a first look", func() bool { return s.reported(diagnose.WritesGood) != "" })
+	s.eventually("a first look", func() bool { return s.reported(monitor.WritesGood) != "" })
 
 	execute(t, db.SQL, "REVOKE INSERT ON "+parts.Database+".wp_bookside_change_inbox FROM "+user)
 	if status, body := post(t, s.url+"/v1/customers", key, `{"first_name":"Ada","last_name":"L","email":"ada@example.org"}`); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d: %s", status, body)
 	}
 	const lacking = "minor the database user lacks INSERT on wp_bookside_change_inbox: requests that write there are refused. "
-	s.eventually("the word of /readyz?verbose", func() bool { return strings.HasPrefix(s.reported(diagnose.WritesRefused), lacking) })
+	s.eventually("the word of /readyz?verbose", func() bool { return strings.HasPrefix(s.reported(monitor.WritesRefused), lacking) })
 	got := run(t, env, "", "check").want(t, exit.OK)
 	wantTexts(t, got.stdout, "! writes refused", strings.TrimPrefix(lacking, "minor "), "GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON `"+parts.Database+"`.`wp_bookside_change_inbox`")
 	execute(t, db.SQL, "GRANT INSERT ON "+parts.Database+".wp_bookside_change_inbox TO "+user)
-	s.eventually("that all is well", func() bool { return s.reported(diagnose.WritesGood) != "" })
+	s.eventually("that all is well", func() bool { return s.reported(monitor.WritesGood) != "" })
 	wantTexts(t, s.stderr.String(), "requests that write are refused", "the database user may write again")
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/cmd/internal/server"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
@@ -136,7 +136,7 @@ func checkOwn(described *sitefile.Site, rest error) error {
 		mistakes.Join(key.At("permissions"), err)
 	}
 	for _, hook := range described.Webhooks {
-		_, err := webhooks.ParseEvents(eventsOf(hook))
+		_, err := jobs.ParseEvents(eventsOf(hook))
 		mistakes.Join(hook.At("events"), err)
 	}
 	return mistakes.Err()
@@ -147,10 +147,10 @@ func permissionsOf(key sitefile.Key) string {
 }
 
 func eventsOf(hook sitefile.Webhook) string {
-	return cmp.Or(strings.Join(hook.Events, ","), webhooks.AllEvents)
+	return cmp.Or(strings.Join(hook.Events, ","), jobs.AllEvents)
 }
 
-// store loads the site into a database, with Bookside's own tables, keys and webhooks.
+// store loads the site into a database, with Bookside's own tables, keys and jobs.
 func (s site) store(ctx context.Context, c settings.Config, force bool) (err error) {
 	err = fixtures.Replace(ctx, c.DB.DSN, s.Site, force)
 	var others fixtures.OtherTablesError
@@ -182,13 +182,13 @@ func (s site) store(ctx context.Context, c settings.Config, force bool) (err err
 			return fmt.Errorf("%s: %w", key.Place, err)
 		}
 	}
-	hooks := webhooks.NewStore(db, s.clock.now, mathrand.NewChaCha8([32]byte{}), webhooks.Vault{}, journal.New(db, s.clock.now)) // the same secrets each time
+	hooks := jobs.NewHookStore(db, s.clock.now, mathrand.NewChaCha8([32]byte{}), jobs.Vault{}, journal.New(db, s.clock.now)) // the same secrets each time
 	for i, hook := range s.webhooks {
-		events, err := webhooks.ParseEvents(eventsOf(hook))
+		events, err := jobs.ParseEvents(eventsOf(hook))
 		if err != nil {
 			return fmt.Errorf("%s: %w", hook.Place, err)
 		}
-		added := webhooks.NewHook{Name: hook.Name, URL: hook.URL, Filter: webhooks.Filter{Events: events}, Record: hook.Record, Private: true}
+		added := jobs.NewHook{Name: hook.Name, URL: hook.URL, Filter: jobs.HookFilter{Events: events}, Record: hook.Record, Private: true}
 		if s.webhooks[i].Secret, _, err = hooks.Add(ctx, added); err != nil {
 			return fmt.Errorf("%s: %w", hook.Place, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"github.com/bookside/bookside/adapter/jobs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -16,16 +17,14 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/language"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/shared"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/signature"
+	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -66,17 +65,18 @@ type Console struct {
 	crowded    chan struct{}
 	signatures *signature.Checker
 	site       atomic.Pointer[Site] // nil before Open
-	german     language.Texts       // nil if the console speaks English only
+	german     text.Texts           // nil if the console speaks English only
 }
 
 // Site is what the console shows and changes.
 type Site struct {
 	Platform *session.Platform
+	Webhooks *jobs.HookStore
 	Keys     *keys.Store
 	Tokens   *keys.AdminTokens
 	Limits   ratelimit.Options // those of keys without limits of their own
-	Requests *requestlog.Log   // nil if this server keeps none
-	Reports  *diagnose.Reports
+	Requests *keys.RequestLog  // nil if this server keeps none
+	Reports  *monitor.Reports
 	API      string // the address of the API with its base path, such as http://127.0.0.1:8080/v1
 	Proxied  bool   // whether the API is behind a web server
 	Proxy    Proxy  // of the console
@@ -84,12 +84,12 @@ type Site struct {
 	Ask     func(user keys.Key, r *http.Request) (status int, header http.Header, body []byte)
 	Timeout time.Duration // bounds the time that a request may take in the database
 
-	agenda *shared.Value[slots.Agenda] // shared for a while, because it takes a large statement
+	agenda *monitor.Shared[slots.Agenda] // shared for a while, because it takes a large statement
 }
 
 // New returns a console that asks its visitors to wait until Open is called. german are the texts of the companion's
 // translation; nil for a console in English only.
-func New(now domain.Clock, log *slog.Logger, german language.Texts) *Console {
+func New(now domain.Clock, log *slog.Logger, german text.Texts) *Console {
 	c := &Console{now: now, log: log, german: german, logins: ratelimit.NewLocalCounter(now), crowded: make(chan struct{}, 1), signatures: signature.NewChecker(now, log)}
 	mux := http.NewServeMux()
 	page.ServeFiles(mux, Path)
@@ -140,7 +140,7 @@ func New(now domain.Clock, log *slog.Logger, german language.Texts) *Console {
 
 // Open starts serving once the database is open.
 func (c *Console) Open(site Site) {
-	site.agenda = shared.New(c.now, time.Minute, func(ctx context.Context) (slots.Agenda, error) {
+	site.agenda = monitor.NewShared(c.now, time.Minute, func(ctx context.Context) (slots.Agenda, error) {
 		return session.ServeBackground(ctx, site.Platform, func(ctx context.Context, s *session.Session) (slots.Agenda, error) {
 			return slots.LoadAgenda(ctx, s, chartDays)
 		})

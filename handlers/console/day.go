@@ -10,10 +10,10 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 )
@@ -34,7 +34,7 @@ type agenda struct {
 	address string // of WordPress; "" if it is not known
 	labels  slots.Labels
 	table   slots.Timetable
-	timeOff []timeoff.TimeOff
+	timeOff []catalog.TimeOff
 }
 
 func (c *Console) showDay(v *visit) error {
@@ -61,7 +61,7 @@ func (c *Console) showDay(v *visit) error {
 	if a.table, err = slots.LoadTimetable(v.ctx(), site, ids, a.day, dayBookings); err != nil {
 		return err
 	}
-	off, err := timeoff.List(v.ctx(), site, timeoff.Filter{Paging: session.Paging{Page: 1, PerPage: dayTimeOff}, From: &a.day, To: &a.day})
+	off, err := catalog.ListTimeOff(v.ctx(), site, catalog.TimeOffFilter{Paging: session.Paging{Page: 1, PerPage: dayTimeOff}, From: &a.day, To: &a.day})
 	if err != nil {
 		return err
 	}
@@ -155,10 +155,10 @@ func (a *agenda) column(agent slots.Choice) page.Column {
 }
 
 // partial reports whether time off is of some services or locations only, so that agents may work.
-func partial(t timeoff.TimeOff) bool { return t.Service != 0 || t.Location != 0 }
+func partial(t catalog.TimeOff) bool { return t.Service != 0 || t.Location != 0 }
 
 // elsewhere says which time off is in no column.
-func (a *agenda) elsewhere(t timeoff.TimeOff) g.Node {
+func (a *agenda) elsewhere(t catalog.TimeOff) g.Node {
 	return g.If(partial(t), h.P(h.Class("warning"), page.Textf("Time off of %s: %s", words.Concerned(t.Scope, a.labels), words.TimeOffSpan(t))))
 }
 

@@ -8,7 +8,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -18,7 +18,7 @@ const shownEvents = 50
 
 // events lists what extensions of the site were told, what waits for them and what failed.
 func (v *visit) events() (g.Node, error) {
-	list, err := events.List(v.ctx(), v.Platform.DB, "", shownEvents)
+	list, err := extensions.ListEvents(v.ctx(), v.Platform.DB, "", shownEvents)
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no events
 		return nil, err
 	}
@@ -33,9 +33,9 @@ func (v *visit) events() (g.Node, error) {
 	}, nil
 }
 
-func eventRow(e events.Stored) g.Node {
+func eventRow(e extensions.StoredEvent) g.Node {
 	class := "status past"
-	if e.State == events.Failed {
+	if e.State == extensions.EventFailed {
 		class = "status broken"
 	}
 	state := g.Group{h.Span(h.Class(class), page.Text(e.State))}
@@ -58,7 +58,7 @@ func (c *Console) tellAgain(v *visit) error {
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	found := false
 	if err == nil {
-		if found, err = events.Again(v.ctx(), v.Platform.DB, c.now(), id); err != nil {
+		if found, err = extensions.RepeatEvent(v.ctx(), v.Platform.DB, c.now(), id); err != nil {
 			return err
 		}
 	}

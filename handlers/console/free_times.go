@@ -12,12 +12,12 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/freetimes"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
@@ -33,7 +33,7 @@ type freeTimes struct {
 	answer   freetimes.Answer
 	grid     []freetimes.Starts
 	bookings map[int64]records.Booking // that are in the way
-	off      []timeoff.TimeOff         // likewise
+	off      []catalog.TimeOff         // likewise
 	labels   slots.Labels              // of what the time off is for
 }
 
@@ -120,8 +120,8 @@ func (p *freeTimes) loadCauses(v *visit) error {
 	if p.answer.Data.Explain.Missing != slots.MissingDayOff && !slices.ContainsFunc(p.grid, func(s freetimes.Starts) bool { return s.Reason == availability.Off }) {
 		return nil
 	}
-	off, err := timeoff.List(v.ctx(), p.site, timeoff.Filter{Paging: session.Paging{Page: 1, PerPage: dayTimeOff}, From: &p.Day, To: &p.Day})
-	p.off = slices.DeleteFunc(off.Records, func(t timeoff.TimeOff) bool { return !p.Concerns(t.Scope) })
+	off, err := catalog.ListTimeOff(v.ctx(), p.site, catalog.TimeOffFilter{Paging: session.Paging{Page: 1, PerPage: dayTimeOff}, From: &p.Day, To: &p.Day})
+	p.off = slices.DeleteFunc(off.Records, func(t catalog.TimeOff) bool { return !p.Concerns(t.Scope) })
 	return err
 }
 
@@ -207,7 +207,7 @@ func (p *freeTimes) cause(s freetimes.Start) g.Node {
 
 // timeOff lists the time off that is in the way.
 func (p *freeTimes) timeOff() g.Node {
-	return g.Map(p.off, func(t timeoff.TimeOff) g.Node {
+	return g.Map(p.off, func(t catalog.TimeOff) g.Node {
 		return h.P(words.TimeOff(t, p.labels), h.Br(), h.Span(h.Class("hint"), words.TimeOffSpan(t), g.Text(", "), words.Concerned(t.Scope, p.labels)))
 	})
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/terms"
@@ -89,7 +88,7 @@ func (c *Console) listKeys(v *visit) error {
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
 	}
-	requests, err := requestlog.Counts(v.ctx(), v.Platform.DB, c.now().Add(-24*time.Hour))
+	requests, err := keys.RequestCounts(v.ctx(), v.Platform.DB, c.now().Add(-24*time.Hour))
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) {
 		return err
 	}

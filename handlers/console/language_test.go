@@ -9,17 +9,17 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
 )
 
 // german returns the texts of the companion's translation.
-var german = sync.OnceValue(func() language.Texts {
+var german = sync.OnceValue(func() text.Texts {
 	compiled, err := os.ReadFile("../../cmd/bookside/companion/plugins/bookside/languages/bookside-de_DE.mo")
 	if err != nil {
 		panic(err)
 	}
-	texts, err := language.Parse(compiled)
+	texts, err := text.ParseMO(compiled)
 	if err != nil {
 		panic(err)
 	}

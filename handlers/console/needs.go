@@ -10,25 +10,25 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/availability"
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // shownOverlaps is how many pairs of overlapping bookings are listed.
 const shownOverlaps = 20
 
 // needs shows what needs a person and how bad it is, and all other entries of the report folded away.
-func (v *visit) needs() (needed g.Node, worst diagnose.Level, err error) {
+func (v *visit) needs() (needed g.Node, worst monitor.Level, err error) {
 	found, age, err := v.Reports.Report(v.ctx(), time.Minute)
 	if err != nil {
-		return nil, diagnose.Broken, err
+		return nil, monitor.Broken, err
 	}
-	slices.SortStableFunc(found.Entries, func(a, b diagnose.Entry) int { return cmp.Compare(b.Level, a.Level) })
-	var needs, rest []diagnose.Entry
+	slices.SortStableFunc(found.Entries, func(a, b monitor.Entry) int { return cmp.Compare(b.Level, a.Level) })
+	var needs, rest []monitor.Entry
 	for _, entry := range found.Entries {
-		if entry.Level == diagnose.Broken || entry.Level == diagnose.Minor && entry.Do.Format != "" {
+		if entry.Level == monitor.Broken || entry.Level == monitor.Minor && entry.Do.Format != "" {
 			needs, worst = append(needs, entry), max(worst, entry.Level)
 		} else {
 			rest = append(rest, entry)
@@ -49,7 +49,7 @@ func (v *visit) needs() (needed g.Node, worst diagnose.Level, err error) {
 }
 
 // overlapsView lists the first pairs of bookings that their agent, or an asset, cannot both have.
-func overlapsView(found diagnose.Report) g.Node {
+func overlapsView(found monitor.Report) g.Node {
 	pairs := found.Conflicts.Conflicts
 	booking := func(id int64) g.Node {
 		b := found.Bookings[id]
@@ -68,35 +68,35 @@ func overlapsView(found diagnose.Report) g.Node {
 }
 
 // levels are the marks of findings, with words for screen readers.
-var levels = map[diagnose.Level]struct {
+var levels = map[monitor.Level]struct {
 	class, mark string
 	word        page.Text
 }{
-	diagnose.Good: {"good", "✓", "good"}, diagnose.Minor: {"minor", "!", "to look at"}, diagnose.Broken: {"broken", "✗", "broken"},
+	monitor.Good: {"good", "✓", "good"}, monitor.Minor: {"minor", "!", "to look at"}, monitor.Broken: {"broken", "✗", "broken"},
 }
 
 // links are the pages on which people can do something about an entry: one for all of its items, or, if it ends with a slash,
 // one for each by its id.
-var links = map[diagnose.Code]string{
-	diagnose.ChangesLate:      changesPath,
-	diagnose.RestoredUnder:    changesPath,
-	diagnose.WebhooksFailing:  webhooksPath + "/",
-	diagnose.WebhooksDisabled: webhooksPath + "/",
-	diagnose.KeysExpiring:     keysPath + "/",
-	diagnose.KeysWeak:         keysPath + "/",
-	diagnose.ExtensionsFailed: webhooksPath,
-	diagnose.ExtensionsLate:   webhooksPath,
-	diagnose.KeysGood:         keysPath + "/new",
+var links = map[monitor.Code]string{
+	monitor.ChangesLate:      changesPath,
+	monitor.RestoredUnder:    changesPath,
+	monitor.WebhooksFailing:  webhooksPath + "/",
+	monitor.WebhooksDisabled: webhooksPath + "/",
+	monitor.KeysExpiring:     keysPath + "/",
+	monitor.KeysWeak:         keysPath + "/",
+	monitor.ExtensionsFailed: webhooksPath,
+	monitor.ExtensionsLate:   webhooksPath,
+	monitor.KeysGood:         keysPath + "/new",
 }
 
 // said is a sentence of a diagnosis, with its times in the site's zone.
-func said(s diagnose.Sentence) g.Node {
+func said(s monitor.Sentence) g.Node {
 	values := slices.Clone(s.Values)
 	for i, value := range values {
 		switch value := value.(type) {
-		case diagnose.Sentence:
+		case monitor.Sentence:
 			values[i] = said(value)
-		case diagnose.Moment:
+		case monitor.Moment:
 			values[i] = page.Time(value.Time)
 		}
 	}
@@ -104,14 +104,14 @@ func said(s diagnose.Sentence) g.Node {
 }
 
 // entryView names the items of an entry, with links, and says what to do.
-func entryView(e diagnose.Entry) g.Node {
+func entryView(e monitor.Entry) g.Node {
 	level, link := levels[e.Level], links[e.Code]
 	each := strings.HasSuffix(link, "/")
 	content := g.Group{said(e.Text)}
-	if link != "" && !each && e.Level != diagnose.Good {
+	if link != "" && !each && e.Level != monitor.Good {
 		content = g.Group{page.A(link, said(e.Text))}
 	}
-	for i, item := range e.Items[:min(len(e.Items), diagnose.Named)] {
+	for i, item := range e.Items[:min(len(e.Items), monitor.Named)] {
 		separator, name := ", ", g.Text(item.String())
 		if i == 0 {
 			separator = ": "
@@ -121,7 +121,7 @@ func entryView(e diagnose.Entry) g.Node {
 		}
 		content = append(content, g.Text(separator), name)
 	}
-	if len(e.Items) > diagnose.Named {
+	if len(e.Items) > monitor.Named {
 		content = append(content, g.Text(", "), page.Text("and more"))
 	}
 	if e.Do.Format != "" {

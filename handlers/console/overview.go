@@ -11,8 +11,8 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
@@ -133,7 +133,7 @@ func (v *visit) bookingsADay() (g.Node, error) {
 func (v *visit) requestsAnHour() (g.Node, error) {
 	now := v.Platform.Now()
 	first := now.UTC().Truncate(time.Hour).Add(-(chartHours - 1) * time.Hour)
-	hours, err := requestlog.Hours(v.ctx(), v.Platform.DB, first)
+	hours, err := keys.RequestHours(v.ctx(), v.Platform.DB, first)
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no requests
 		return nil, err
 	}

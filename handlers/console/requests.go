@@ -14,7 +14,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/journal"
-	"github.com/bookside/bookside/adapter/requestlog"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
@@ -28,8 +28,8 @@ var recordText = regexp.MustCompile(`^([a-z-]+)[ /]([0-9]{1,18})$`)
 
 // requestFilter reads the filter in the address of the list. A wrong id or status finds nothing; ok is false for a record
 // that cannot be read.
-func requestFilter(query url.Values) (filter requestlog.Filter, ok bool) {
-	filter = requestlog.Filter{Route: query.Get("route"), RequestID: query.Get("request")}
+func requestFilter(query url.Values) (filter keys.RequestFilter, ok bool) {
+	filter = keys.RequestFilter{Route: query.Get("route"), RequestID: query.Get("request")}
 	filter.KeyID, _ = strconv.ParseInt(query.Get("key"), 10, 64)
 	filter.Status, _ = strconv.Atoi(query.Get("status"))
 	filter.Before, _ = strconv.ParseInt(query.Get("before"), 10, 64)
@@ -58,7 +58,7 @@ func requestsOf(filter, value string) string {
 type requestList struct {
 	filter  url.Values // as it was sent
 	problem page.Text  // with the record in the filter; "" for none
-	entries []requestlog.Entry
+	entries []keys.LogEntry
 	keys    map[int64]string // names
 	routes  []string
 }
@@ -95,13 +95,13 @@ func (c *Console) listRequests(v *visit) error {
 	return nil
 }
 
-func (l *requestList) load(v *visit, filter requestlog.Filter) (err error) {
+func (l *requestList) load(v *visit, filter keys.RequestFilter) (err error) {
 	if l.problem == "" {
-		if l.entries, err = requestlog.List(v.ctx(), v.Platform.DB, filter, shownRequests); err != nil {
+		if l.entries, err = keys.ListRequests(v.ctx(), v.Platform.DB, filter, shownRequests); err != nil {
 			return err
 		}
 	}
-	if l.routes, err = requestlog.Routes(v.ctx(), v.Platform.DB); err != nil {
+	if l.routes, err = keys.RequestRoutes(v.ctx(), v.Platform.DB); err != nil {
 		return err
 	}
 	l.keys, err = v.keyNames()
@@ -136,21 +136,21 @@ func statusChoices() []page.Choice {
 const exampleRecord = "bookings/17"
 
 func (l *requestList) form() g.Node {
-	var keys, routes []page.Choice
+	var ofKeys, ofRoutes []page.Choice
 	for _, id := range slices.Sorted(maps.Keys(l.keys)) {
-		keys = append(keys, page.Choice{Value: number(id), Text: page.Name(l.keys[id])})
+		ofKeys = append(ofKeys, page.Choice{Value: number(id), Text: page.Name(l.keys[id])})
 	}
 	for _, route := range l.routes {
 		text := page.Phrase(page.Name(route))
-		if method, none := strings.CutSuffix(route, " "+requestlog.NoRoute); none {
+		if method, none := strings.CutSuffix(route, " "+keys.NoRoute); none {
 			text = page.Textf("%s, no route", method)
 		}
-		routes = append(routes, page.Choice{Value: route, Text: text})
+		ofRoutes = append(ofRoutes, page.Choice{Value: route, Text: text})
 	}
 	return page.GetForm(requestsPath, h.Class("conditions"), h.Role("search"),
-		page.Condition("key", "Key", page.Selection("key", l.filter.Get("key"), keys)),
+		page.Condition("key", "Key", page.Selection("key", l.filter.Get("key"), ofKeys)),
 		page.Condition("status", "Status", page.Selection("status", l.filter.Get("status"), statusChoices())),
-		page.Condition("route", "Route", page.Selection("route", l.filter.Get("route"), routes)),
+		page.Condition("route", "Route", page.Selection("route", l.filter.Get("route"), ofRoutes)),
 		page.Condition("record", "Record", g.Group{page.Error("record", l.problem),
 			h.Input(h.ID("record"), h.Name("record"), h.Value(l.filter.Get("record")), h.Placeholder(exampleRecord), g.If(l.problem != "", g.Group{h.Aria("invalid", "true"), h.Aria("describedby", "record-error")}))}),
 		page.Condition("request", "Request ID", h.Input(h.ID("request"), h.Name("request"), h.Value(l.filter.Get("request")))),
@@ -158,7 +158,7 @@ func (l *requestList) form() g.Node {
 	)
 }
 
-func (l *requestList) row(e requestlog.Entry) g.Node {
+func (l *requestList) row(e keys.LogEntry) g.Node {
 	text := g.Node(words.Request(e))
 	if e.RecordID > 0 {
 		text = page.A(requestsOf("record", words.RequestRecord(e)), text)
@@ -179,17 +179,17 @@ func (l *requestList) row(e requestlog.Entry) g.Node {
 }
 
 // callerView says who sent a request.
-func callerView(e requestlog.Entry, names map[int64]string) g.Node {
+func callerView(e keys.LogEntry, names map[int64]string) g.Node {
 	switch e.Caller() {
-	case requestlog.NoCaller:
+	case keys.NoCaller:
 		return page.Count(int(e.Refused), "%d request without a valid key", "%d requests without a valid key")
-	case requestlog.CalendarCaller:
+	case keys.CalendarCaller:
 		return page.A(keysPath, h.Class("word"), page.Textf("calendar %s", names[e.KeyID]))
-	case requestlog.KeyCaller:
+	case keys.KeyCaller:
 		return keyLink(e.KeyID, names)
-	case requestlog.ConsoleCaller:
+	case keys.ConsoleCaller:
 		return page.Text("the console")
-	case requestlog.UserCaller:
+	case keys.UserCaller:
 		return page.Textf("WordPress user %d", e.UserID)
 	default:
 		return page.Text("a visitor of the site")

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"crypto/rand"
+	"github.com/bookside/bookside/adapter/jobs"
 	"html"
 	"io"
 	"log/slog"
@@ -17,9 +18,7 @@ import (
 	"time"
 	_ "time/tzdata"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
@@ -43,7 +42,7 @@ type api struct {
 	t       testing.TB
 	handler http.Handler
 	keys    *keys.Store
-	kept    *requestlog.Log
+	kept    *keys.RequestLog
 	key     string // with all permissions
 	clock   time.Time
 	log     *fixtures.Buffer
@@ -63,7 +62,7 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 		t.Fatal(err)
 	}
 	a.key = secret
-	a.kept = requestlog.New(db, clock, slog.New(slog.NewTextHandler(a.log, nil)), 1000)
+	a.kept = keys.NewRequestLog(db, clock, slog.New(slog.NewTextHandler(a.log, nil)), 1000)
 	a.handler = handlers.New(session.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
 		BasePaths: []string{"/v1"}, RequestTimeout: time.Minute, Requests: a.kept,
 	})
@@ -123,15 +122,16 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 	k.tokens = keys.NewAdminTokens(openDatabase(t, database), clock, rand.Reader)
 	log := slog.New(slog.NewJSONHandler(k.pages, nil))
 	page := console.New(clock, log, german())
+	platform := session.NewPlatform(openDatabase(t, database), clock)
 	site := console.Site{
-		Platform: session.NewPlatform(openDatabase(t, database), clock), Keys: k.keys, Tokens: k.tokens,
+		Platform: platform, Webhooks: jobs.NewHookStore(platform.DB, clock, rand.Reader, jobs.Vault{}, platform.Journal), Keys: k.keys, Tokens: k.tokens,
 		Requests: k.kept, API: "http://127.0.0.1:8080/v1", Timeout: time.Minute,
 		Limits: ratelimit.Options{Enabled: true, Live: ratelimit.Limits{PerMinute: 60, PerHour: 3600}, Test: ratelimit.Limits{PerMinute: 100, PerHour: 1000}},
 	}
 	site.Ask = func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
 		return handlers.AskFor(k.handler, user, r)
 	}
-	site.Reports = diagnose.NewReports(site.Platform)
+	site.Reports = monitor.NewReports(site.Platform)
 	change(&site)
 	page.Open(site)
 	admin := monitor.NewAdmin(log, hosts)

@@ -7,18 +7,18 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/terms"
 )
 
 // storedWebhookForm returns the form filled with a webhook as stored.
-func storedWebhookForm(hook webhooks.Hook) page.Form {
-	return terms.Form(hook.ID, webhooks.Terms, hook)
+func storedWebhookForm(hook jobs.Hook) page.Form {
+	return terms.Form(hook.ID, jobs.HookTerms, hook)
 }
 
 // submittedWebhookForm returns the form of a stored webhook as submitted.
-func submittedWebhookForm(r *http.Request, hook webhooks.Hook, problem page.Text) page.Form {
+func submittedWebhookForm(r *http.Request, hook jobs.Hook, problem page.Text) page.Form {
 	f := page.Submitted(r, problem)
 	f.ID, f.Version = hook.ID, storedWebhookForm(hook).Version
 	return f
@@ -34,7 +34,7 @@ func (c *Console) showWebhookForm(v *visit, status int, f page.Form) error {
 		f.Summary(),
 		page.PostForm(path, h.AutoComplete("off"), g.Attr("novalidate"),
 			f.Guard(),
-			terms.Fields(&f, webhooks.Terms, c.labels(v, true)),
+			terms.Fields(&f, jobs.HookTerms, c.labels(v, true)),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), press), page.Button(back, page.Text("Cancel"))),
 		),
 	})
@@ -42,7 +42,7 @@ func (c *Console) showWebhookForm(v *visit, status int, f page.Form) error {
 }
 
 func (c *Console) showNewWebhook(v *visit) error {
-	return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(webhooks.Hook{Filter: webhooks.Filter{Events: []string{"*"}}}))
+	return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(jobs.Hook{Filter: jobs.HookFilter{Events: []string{"*"}}}))
 }
 
 func (c *Console) redisplayNewWebhook(v *visit, status int, problem page.Text) error {
@@ -50,27 +50,27 @@ func (c *Console) redisplayNewWebhook(v *visit, status int, problem page.Text) e
 }
 
 func (c *Console) showEditWebhook(v *visit) error {
-	return c.withWebhook(v, func(hook webhooks.Hook) error { return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(hook)) })
+	return c.withWebhook(v, func(hook jobs.Hook) error { return c.showWebhookForm(v, http.StatusOK, storedWebhookForm(hook)) })
 }
 
 func (c *Console) redisplayEditWebhook(v *visit, status int, problem page.Text) error {
-	return c.withWebhook(v, func(hook webhooks.Hook) error {
+	return c.withWebhook(v, func(hook jobs.Hook) error {
 		return c.showWebhookForm(v, status, submittedWebhookForm(v.r, hook, problem))
 	})
 }
 
 func (c *Console) createWebhook(v *visit) error {
 	f := page.Submitted(v.r, "")
-	n := webhooks.NewHook{Private: v.Platform.Webhooks.AllowPrivate}
-	terms.Read(c.terms(v), &f, nil, webhooks.Terms, &n)
+	n := jobs.NewHook{Private: v.Webhooks.AllowPrivate}
+	terms.Read(c.terms(v), &f, nil, jobs.HookTerms, &n)
 	if len(f.Errors) > 0 {
 		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 	}
 	var secret string
-	var hook webhooks.Hook
+	var hook jobs.Hook
 	err := v.spend(f.Value("nonce"))
 	if err == nil {
-		secret, hook, err = v.Platform.Webhooks.Add(v.ctx(), n)
+		secret, hook, err = v.Webhooks.Add(v.ctx(), n)
 	}
 	switch {
 	case errors.Is(err, errSubmitted):
@@ -86,23 +86,23 @@ func (c *Console) createWebhook(v *visit) error {
 
 // updateWebhook changes a webhook. An address that is not public may stay.
 func (c *Console) updateWebhook(v *visit) error {
-	return c.withWebhook(v, func(hook webhooks.Hook) error {
+	return c.withWebhook(v, func(hook jobs.Hook) error {
 		f, stored := submittedWebhookForm(v.r, hook, ""), storedWebhookForm(hook)
 		if f.Value("version") != f.Version {
 			f.Problem = "Somebody else has changed this webhook in the meantime. Compare with its page before you send the form again."
 			return c.showWebhookForm(v, http.StatusConflict, f)
 		}
-		private := v.Platform.Webhooks.AllowPrivate || hook.Private && f.Value("url") == hook.URL
-		n := webhooks.NewHook{URL: hook.URL, Name: hook.Name, Filter: hook.Filter, Record: hook.Record, Private: private}
-		terms.Read(c.terms(v), &f, &stored, webhooks.Terms, &n)
+		private := v.Webhooks.AllowPrivate || hook.Private && f.Value("url") == hook.URL
+		n := jobs.NewHook{URL: hook.URL, Name: hook.Name, Filter: hook.Filter, Record: hook.Record, Private: private}
+		terms.Read(c.terms(v), &f, &stored, jobs.HookTerms, &n)
 		if len(f.Errors) > 0 {
 			return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 		}
-		patch := webhooks.Patch{URL: &n.URL, Filter: &n.Filter, Record: &n.Record, Private: private}
+		patch := jobs.HookPatch{URL: &n.URL, Filter: &n.Filter, Record: &n.Record, Private: private}
 		if n.Name != "" {
 			patch.Name = &n.Name
 		}
-		if _, err := v.Platform.Webhooks.Update(v.ctx(), hook, patch); err != nil {
+		if _, err := v.Webhooks.Update(v.ctx(), hook, patch); err != nil {
 			problem, status := c.explain(v, err)
 			return c.redisplayEditWebhook(v, status, problem)
 		}

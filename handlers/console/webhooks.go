@@ -11,8 +11,8 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
@@ -26,26 +26,26 @@ var errSince = errors.New("the time cannot be read")
 // webhookActions are the buttons of a webhook. They return its new secret, if there is one.
 var webhookActions = map[string]func(v *visit, id int64) (secret string, found bool, err error){
 	"test": func(v *visit, id int64) (string, bool, error) {
-		_, err := v.Platform.Webhooks.Test(v.ctx(), id)
+		_, err := v.Webhooks.Test(v.ctx(), id)
 		return "", true, err
 	},
 	"enable": func(v *visit, id int64) (string, bool, error) {
-		found, err := v.Platform.Webhooks.Enable(v.ctx(), id, false)
+		found, err := v.Webhooks.Enable(v.ctx(), id, false)
 		return "", found, err
 	},
 	"disable": func(v *visit, id int64) (string, bool, error) {
-		found, err := v.Platform.Webhooks.Disable(v.ctx(), id, "disabled on the console")
+		found, err := v.Webhooks.Disable(v.ctx(), id, "disabled on the console")
 		return "", found, err
 	},
 	"delete": func(v *visit, id int64) (string, bool, error) {
-		found, err := v.Platform.Webhooks.Delete(v.ctx(), id)
+		found, err := v.Webhooks.Delete(v.ctx(), id)
 		return "", found, err
 	},
 	"rotate": func(v *visit, id int64) (string, bool, error) {
 		if err := v.spend(v.r.PostForm.Get("nonce")); err != nil { // reloading the page must not replace a secret that was already copied
 			return "", false, err
 		}
-		return v.Platform.Webhooks.Rotate(v.ctx(), id, secretOverlap)
+		return v.Webhooks.Rotate(v.ctx(), id, secretOverlap)
 	},
 	"replay-since": func(v *visit, id int64) (string, bool, error) {
 		site, err := v.site()
@@ -56,7 +56,7 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		if err != nil {
 			return "", false, errSince
 		}
-		found, err := v.Platform.Webhooks.ReplaySince(v.ctx(), id, since)
+		found, err := v.Webhooks.ReplaySince(v.ctx(), id, since)
 		return "", found, err
 	},
 	"replay": func(v *visit, id int64) (string, bool, error) {
@@ -64,8 +64,8 @@ var webhookActions = map[string]func(v *visit, id int64) (secret string, found b
 		if err != nil {
 			return "", false, nil // not sent by our forms
 		}
-		found, err := v.Platform.Webhooks.Replay(v.ctx(), id, delivery)
-		if errors.Is(err, webhooks.ErrSending) {
+		found, err := v.Webhooks.Replay(v.ctx(), id, delivery)
+		if errors.Is(err, jobs.ErrSending) {
 			return "", true, nil // it is already being sent again
 		}
 		return "", found, err
@@ -79,7 +79,7 @@ func (c *Console) listWebhooks(v *visit) error { return c.redisplayWebhooks(v, h
 
 // redisplayWebhooks shows the webhooks, and what extensions were told.
 func (c *Console) redisplayWebhooks(v *visit, status int, problem page.Text) error {
-	all, err := v.Platform.Webhooks.List(v.ctx())
+	all, err := v.Webhooks.List(v.ctx())
 	if err != nil && !errors.Is(err, wpdb.ErrSchema) { // without the table there are no webhooks
 		return err
 	}
@@ -93,14 +93,14 @@ func (c *Console) redisplayWebhooks(v *visit, status int, problem page.Text) err
 	}
 	list := h.P(page.Text("There are no webhooks."))
 	if len(all) > 0 {
-		list = page.Table([]page.Text{"Name", "URL", "Events", "Key", "Status"}, g.Map(all, func(hook webhooks.Hook) g.Node {
+		list = page.Table([]page.Text{"Name", "URL", "Events", "Key", "Status"}, g.Map(all, func(hook jobs.Hook) g.Node {
 			key := g.Node(page.Text("key\x04none"))
 			if hook.KeyID != 0 {
 				key = keyLink(hook.KeyID, keyNames)
 			}
 			return page.Row(
 				g.Group{page.A(webhookPath(hook.ID), h.Class("name"), g.Text(hook.Name)), g.Text(" "), h.Span(h.Class("hint"), g.Text(number(hook.ID)))},
-				page.Cell("URL", h.Code(g.Text(webhooks.MaskURL(hook.URL)))),
+				page.Cell("URL", h.Code(g.Text(jobs.MaskURL(hook.URL)))),
 				page.Cell("Events", g.Text(strings.Join(hook.Filter.Events, ", "))),
 				page.Cell("Key", key),
 				page.Cell("Status", webhookStatus(hook)),
@@ -119,10 +119,10 @@ func (c *Console) redisplayWebhooks(v *visit, status int, problem page.Text) err
 	return nil
 }
 
-func webhookStatus(hook webhooks.Hook) g.Node {
+func webhookStatus(hook jobs.Hook) g.Node {
 	class := "status good"
 	switch {
-	case hook.Status != webhooks.Enabled:
+	case hook.Status != jobs.Enabled:
 		class = "status broken"
 	case hook.FailingSince != "":
 		class = "status minor"
@@ -135,12 +135,12 @@ func webhookStatus(hook webhooks.Hook) g.Node {
 }
 
 // withWebhook calls serve with the webhook in the path.
-func (c *Console) withWebhook(v *visit, serve func(webhooks.Hook) error) error {
+func (c *Console) withWebhook(v *visit, serve func(jobs.Hook) error) error {
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
-	var hook webhooks.Hook
+	var hook jobs.Hook
 	found := false
 	if err == nil {
-		if hook, found, err = v.Platform.Webhooks.Find(v.ctx(), id); err != nil {
+		if hook, found, err = v.Webhooks.Find(v.ctx(), id); err != nil {
 			return err
 		}
 	}
@@ -158,12 +158,12 @@ func (c *Console) showWebhook(v *visit) error { return c.redisplayWebhook(v, htt
 
 // redisplayWebhook shows a webhook with its actions and its log.
 func (c *Console) redisplayWebhook(v *visit, status int, problem page.Text) error {
-	return c.withWebhook(v, func(hook webhooks.Hook) error {
-		deliveries, _, err := v.Platform.Webhooks.Deliveries(v.ctx(), hook.ID, webhooks.DeliveryFilter{Limit: shownDeliveries})
+	return c.withWebhook(v, func(hook jobs.Hook) error {
+		deliveries, _, err := v.Webhooks.Deliveries(v.ctx(), hook.ID, jobs.DeliveryFilter{Limit: shownDeliveries})
 		if err != nil {
 			return err
 		}
-		tries, err := v.Platform.Webhooks.Tries(v.ctx(), deliveries)
+		tries, err := v.Webhooks.Tries(v.ctx(), deliveries)
 		if err != nil {
 			return err
 		}
@@ -171,19 +171,19 @@ func (c *Console) redisplayWebhook(v *visit, status int, problem page.Text) erro
 			return page.PostForm(webhookPath(hook.ID)+"/"+name, g.Group(more), h.Button(h.Class(class), text))
 		}
 		onOff := action("disable", "", "Disable")
-		if hook.Status != webhooks.Enabled {
+		if hook.Status != jobs.Enabled {
 			onOff = action("enable", "main", "Enable")
 		}
 		log := h.P(page.Text("Nothing was sent yet."))
 		if len(deliveries) > 0 {
-			log = page.Table([]page.Text{"Event", "Queued", "State", "Tries", ""}, g.Map(deliveries, func(d webhooks.Delivery) g.Node { return deliveryRow(hook, d, tries[d.ID]) }))
+			log = page.Table([]page.Text{"Event", "Queued", "State", "Tries", ""}, g.Map(deliveries, func(d jobs.Delivery) g.Node { return deliveryRow(hook, d, tries[d.ID]) }))
 		}
 		c.show(v, status, page.Layout{Title: page.Textf("Webhook %s", hook.Name), Invalid: problem != ""}, g.Group{
 			page.Alert(problem),
 			page.ZoneHint(),
-			h.P(page.Textf("%s gets %s.", h.Code(g.Text(webhooks.MaskURL(hook.URL))), filterView(hook.Filter, c.labels(v, !hook.Filter.Scope().Unlimited())))),
+			h.P(page.Textf("%s gets %s.", h.Code(g.Text(jobs.MaskURL(hook.URL))), filterView(hook.Filter, c.labels(v, !hook.Filter.Scope().Unlimited())))),
 			h.P(webhookStatus(hook)),
-			g.If(hook.Status != webhooks.Enabled, h.P(h.Class("hint"), page.Text("When it is enabled, it first gets the changes since it was disabled."))),
+			g.If(hook.Status != jobs.Enabled, h.P(h.Class("hint"), page.Text("When it is enabled, it first gets the changes since it was disabled."))),
 			h.Div(h.Class("actions"), action("test", "main", "Send a test"), page.Button(webhookPath(hook.ID)+"/edit", page.Text("Change")), onOff,
 				action("rotate", "", "Change the secret", page.Hidden("nonce", rand.Text())), page.Button(webhookPath(hook.ID)+"/delete", page.Text("Delete"))),
 			h.H2(page.Text("Latest deliveries")),
@@ -199,7 +199,7 @@ func (c *Console) redisplayWebhook(v *visit, status int, problem page.Text) erro
 }
 
 // filterView says which events a webhook gets.
-func filterView(f webhooks.Filter, labels slots.Labels) page.Phrase {
+func filterView(f jobs.HookFilter, labels slots.Labels) page.Phrase {
 	parts := []page.Phrase{page.Name(strings.Join(f.Events, ", "))}
 	for _, part := range words.Scope(f.Scope(), labels) {
 		parts = append(parts, page.Textf("of bookings only those of %s", part))
@@ -207,7 +207,7 @@ func filterView(f webhooks.Filter, labels slots.Labels) page.Phrase {
 	return page.List(parts...)
 }
 
-func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try) g.Node {
+func deliveryRow(hook jobs.Hook, d jobs.Delivery, tries []jobs.Try) g.Node {
 	about := g.Group{h.Span(h.Class("name event"), g.Text(d.Event))}
 	if d.ResourceID != 0 {
 		about = append(about, g.Text(" "), h.Span(h.Class("hint"), page.Textf("%s %d", page.Text(d.Resource), d.ResourceID)))
@@ -226,7 +226,7 @@ func deliveryRow(hook webhooks.Hook, d webhooks.Delivery, tries []webhooks.Try) 
 }
 
 // payloadView shows what is sent, folded.
-func payloadView(hook webhooks.Hook, d webhooks.Delivery) g.Node {
+func payloadView(hook jobs.Hook, d jobs.Delivery) g.Node {
 	payload, err := d.Payload()
 	if err != nil {
 		return nil // the worker's log says why
@@ -238,7 +238,7 @@ func payloadView(hook webhooks.Hook, d webhooks.Delivery) g.Node {
 	)
 }
 
-func tryView(t webhooks.Try) g.Node {
+func tryView(t jobs.Try) g.Node {
 	outcome := page.Phrase(page.Text(t.Failure))
 	switch {
 	case t.Status >= 300 && t.Status < 400:
@@ -250,10 +250,10 @@ func tryView(t webhooks.Try) g.Node {
 }
 
 func (c *Console) showDeleteWebhook(v *visit) error {
-	return c.withWebhook(v, func(hook webhooks.Hook) error {
+	return c.withWebhook(v, func(hook jobs.Hook) error {
 		c.show(v, http.StatusOK, page.Layout{Title: page.Textf("Delete webhook %d?", hook.ID)}, g.Group{
 			h.P(page.Textf("The receiver of %s (%s) is told nothing any more, and the log of its deliveries is deleted. This cannot be undone.",
-				h.Strong(g.Text(hook.Name)), h.Code(g.Text(webhooks.MaskURL(hook.URL))))),
+				h.Strong(g.Text(hook.Name)), h.Code(g.Text(jobs.MaskURL(hook.URL))))),
 			page.PostForm(webhookPath(hook.ID)+"/delete", h.P(h.Class("actions"), h.Button(h.Class("danger"), page.Text("Delete the webhook")), page.Button(webhookPath(hook.ID), page.Text("Keep it")))),
 		})
 		return nil
@@ -261,7 +261,7 @@ func (c *Console) showDeleteWebhook(v *visit) error {
 }
 
 func (c *Console) changeWebhook(v *visit, action string, act func(*visit, int64) (string, bool, error)) error {
-	return c.withWebhook(v, func(hook webhooks.Hook) error {
+	return c.withWebhook(v, func(hook jobs.Hook) error {
 		secret, found, err := act(v, hook.ID)
 		switch {
 		case errors.Is(err, errSince):

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/signed"
 	"github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/console/signature"
 )
@@ -136,7 +136,7 @@ func (c *Console) inWordPress(serve func(*Site, *http.Request) (status int, answ
 		}
 		status, answer := serve(site, asked)
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set(signed.Header, sign(status, answer))
+		w.Header().Set(extensions.SignatureHeader, sign(status, answer))
 		w.WriteHeader(status)
 		_, _ = w.Write(answer) // fails only if the client is gone
 	}

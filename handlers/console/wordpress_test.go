@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/signed"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers/console"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -38,10 +38,10 @@ func (k *consoleServer) fromWordPress(database *fixtures.Database) *companion {
 	k.t.Helper()
 	database.Execute(k.t, "INSERT INTO wp_bookside_change_positions (name, signature) VALUES ('site', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ')")
 	db := openDatabase(k.t, database)
-	if err := signed.MakeSecret(k.t.Context(), db, fixedClock, rand.Reader); err != nil {
+	if err := extensions.MakeSharedSecret(k.t.Context(), db, fixedClock, rand.Reader); err != nil {
 		k.t.Fatal(err)
 	}
-	secret, err := signed.Secret(k.t.Context(), db)
+	secret, err := extensions.SharedSecret(k.t.Context(), db)
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func (k *consoleServer) fromWordPress(database *fixtures.Database) *companion {
 }
 
 // request returns a request and its signed content.
-func (c *companion) request(path string, question any) (*http.Request, signed.Request) {
+func (c *companion) request(path string, question any) (*http.Request, extensions.SignedRequest) {
 	c.t.Helper()
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -68,8 +68,8 @@ func (c *companion) request(path string, question any) (*http.Request, signed.Re
 	if _, err := rand.Read(nonce); err != nil {
 		c.t.Fatal(err)
 	}
-	return request, signed.Request{
-		Receiver: signed.ToServer, Site: c.site, Method: http.MethodPost, Target: path, Body: body, At: c.clock, Nonce: hex.EncodeToString(nonce),
+	return request, extensions.SignedRequest{
+		Receiver: extensions.ToServer, Site: c.site, Method: http.MethodPost, Target: path, Body: body, At: c.clock, Nonce: hex.EncodeToString(nonce),
 	}
 }
 
@@ -92,9 +92,9 @@ func (c *companion) send(request *http.Request) response {
 func (c *companion) ask(path string, question any) response {
 	c.t.Helper()
 	request, content := c.request(path, question)
-	request.Header.Set(signed.Header, content.Header(c.secret))
+	request.Header.Set(extensions.SignatureHeader, content.Header(c.secret))
 	answer := c.send(request)
-	if got, want := answer.header.Get(signed.Header), content.AnswerHeader(c.secret, answer.status, answer.body); got != want && (got != "" || answer.status == http.StatusOK) {
+	if got, want := answer.header.Get(extensions.SignatureHeader), content.AnswerHeader(c.secret, answer.status, answer.body); got != want && (got != "" || answer.status == http.StatusOK) {
 		c.t.Errorf("%s: the answer is signed %q, want %q", path, got, want)
 	}
 	return answer
@@ -168,20 +168,32 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(now))
 	k := serve(t, database)
 	c := k.fromWordPress(database)
-	for name, change := range map[string]func(r *http.Request, content *signed.Request, secret *string){
-		"a wrong secret":      func(_ *http.Request, _ *signed.Request, secret *string) { *secret = strings.Repeat("0", 64) },
-		"no secret":           func(_ *http.Request, _ *signed.Request, secret *string) { *secret = "" },
-		"another body":        func(_ *http.Request, content *signed.Request, _ *string) { content.Body = []byte("{}") },
-		"another path":        func(_ *http.Request, content *signed.Request, _ *string) { content.Target = "/wordpress/report" },
-		"another query":       func(r *http.Request, _ *signed.Request, _ *string) { r.URL.RawQuery = "q=x" },
-		"another method":      func(_ *http.Request, content *signed.Request, _ *string) { content.Method = http.MethodPut },
-		"a copy of the site":  func(_ *http.Request, content *signed.Request, _ *string) { content.Site = strings.Repeat("0", 16) },
-		"sent back":           func(_ *http.Request, content *signed.Request, _ *string) { content.Receiver = signed.WordPress },
-		"a minute and more":   func(_ *http.Request, content *signed.Request, _ *string) { content.At = now.Add(-61 * time.Second) },
-		"a minute from now":   func(_ *http.Request, content *signed.Request, _ *string) { content.At = now.Add(61 * time.Second) },
-		"a nonce of no form":  func(_ *http.Request, content *signed.Request, _ *string) { content.Nonce = "short" },
-		"a page of a browser": func(r *http.Request, _ *signed.Request, _ *string) { r.Header.Set("Origin", "https://evil.example") },
-		"a key of the API": func(r *http.Request, _ *signed.Request, secret *string) {
+	for name, change := range map[string]func(r *http.Request, content *extensions.SignedRequest, secret *string){
+		"a wrong secret": func(_ *http.Request, _ *extensions.SignedRequest, secret *string) { *secret = strings.Repeat("0", 64) },
+		"no secret":      func(_ *http.Request, _ *extensions.SignedRequest, secret *string) { *secret = "" },
+		"another body":   func(_ *http.Request, content *extensions.SignedRequest, _ *string) { content.Body = []byte("{}") },
+		"another path": func(_ *http.Request, content *extensions.SignedRequest, _ *string) {
+			content.Target = "/wordpress/report"
+		},
+		"another query":  func(r *http.Request, _ *extensions.SignedRequest, _ *string) { r.URL.RawQuery = "q=x" },
+		"another method": func(_ *http.Request, content *extensions.SignedRequest, _ *string) { content.Method = http.MethodPut },
+		"a copy of the site": func(_ *http.Request, content *extensions.SignedRequest, _ *string) {
+			content.Site = strings.Repeat("0", 16)
+		},
+		"sent back": func(_ *http.Request, content *extensions.SignedRequest, _ *string) {
+			content.Receiver = extensions.WordPress
+		},
+		"a minute and more": func(_ *http.Request, content *extensions.SignedRequest, _ *string) {
+			content.At = now.Add(-61 * time.Second)
+		},
+		"a minute from now": func(_ *http.Request, content *extensions.SignedRequest, _ *string) {
+			content.At = now.Add(61 * time.Second)
+		},
+		"a nonce of no form": func(_ *http.Request, content *extensions.SignedRequest, _ *string) { content.Nonce = "short" },
+		"a page of a browser": func(r *http.Request, _ *extensions.SignedRequest, _ *string) {
+			r.Header.Set("Origin", "https://evil.example")
+		},
+		"a key of the API": func(r *http.Request, _ *extensions.SignedRequest, secret *string) {
 			r.Header.Set("X-Api-Key", k.key)
 			*secret = "x"
 		},
@@ -189,7 +201,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 		request, content := c.request("/wordpress/page", newKey)
 		secret := c.secret
 		change(request, &content, &secret)
-		request.Header.Set(signed.Header, content.Header(secret))
+		request.Header.Set(extensions.SignatureHeader, content.Header(secret))
 		if answer := c.send(request); answer.status != http.StatusForbidden || strings.Contains(string(answer.body), "lp_live_") {
 			t.Errorf("%s: %d %s", name, answer.status, answer.body)
 		}
@@ -202,7 +214,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 	again := func() response {
 		one := request.Clone(t.Context())
 		one.Body = io.NopCloser(bytes.NewReader(content.Body))
-		one.Header.Set(signed.Header, content.Header(c.secret))
+		one.Header.Set(extensions.SignatureHeader, content.Header(c.secret))
 		return c.send(one)
 	}
 	statuses := make(chan int, 4)
@@ -238,7 +250,7 @@ func TestWrongSignaturesAreLimited(t *testing.T) {
 	refused := map[int]int{}
 	for range 30 {
 		request, content := c.request("/wordpress/page", newKey)
-		request.Header.Set(signed.Header, content.Header("guess"))
+		request.Header.Set(extensions.SignatureHeader, content.Header("guess"))
 		answer := c.send(request)
 		refused[answer.status]++
 		if answer.status == http.StatusTooManyRequests && answer.header.Get("Retry-After") == "" {
@@ -350,7 +362,7 @@ func TestWordPressShowsTheConsole(t *testing.T) {
 	}
 	c.look(http.StatusNotFound, "/anything", nil, "There is no such page")
 	for path, method := range map[string]string{"/../v1/bookings": http.MethodGet, "x": http.MethodGet, "/keys": http.MethodDelete} {
-		if answer := c.ask("/wordpress/page", map[string]any{"path": path, "method": method}); answer.header.Get(signed.Header) != "" {
+		if answer := c.ask("/wordpress/page", map[string]any{"path": path, "method": method}); answer.header.Get(extensions.SignatureHeader) != "" {
 			t.Errorf("%s %s: %d %s", method, path, answer.status, answer.body)
 		}
 	}

@@ -12,10 +12,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/bookside/bookside/adapter/diagnose"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/upkeep"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -27,7 +26,7 @@ type Admin struct {
 	router   *echo.Echo
 	platform atomic.Pointer[session.Platform]
 	stopping atomic.Bool
-	reports  atomic.Pointer[diagnose.Reports]
+	reports  atomic.Pointer[Reports]
 	waits    atomic.Value // string: what the start waits for
 }
 
@@ -56,7 +55,7 @@ type Readiness struct {
 // the work for it, without names of items.
 type VerboseReadiness struct {
 	Readiness
-	Report []diagnose.Entry `json:"report,omitempty"` // none if it is not known
+	Report []Entry `json:"report,omitempty"` // none if it is not known
 }
 
 // readinessTimeout is shorter than the usual timeouts of probes.
@@ -103,8 +102,8 @@ func (a *Admin) HandleExact(path string, page http.Handler) {
 func (a *Admin) Waits(reason string) { a.waits.Store(reason) }
 
 // Started marks the API as served, from a platform, and returns the reports about its site.
-func (a *Admin) Started(platform *session.Platform) *diagnose.Reports {
-	reports := diagnose.NewReports(platform)
+func (a *Admin) Started(platform *session.Platform) *Reports {
+	reports := NewReports(platform)
 	a.reports.Store(reports)
 	a.platform.Store(platform)
 	return reports
@@ -167,13 +166,13 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	}
 	site, err := platform.Session(ctx)
 	if err == nil {
-		err = upkeep.CheckColumns(site)
+		err = jobs.CheckColumns(site)
 	}
 	if err == nil {
-		err = upkeep.CheckWrites(site)
+		err = jobs.CheckWrites(site)
 	}
 	if err == nil {
-		err = upkeep.CheckReadable(ctx, site)
+		err = jobs.CheckReadable(ctx, site)
 	}
 	var known *domain.Error
 	switch {
@@ -187,12 +186,12 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 }
 
 // report returns what is known of the report in time, without names of items.
-func (a *Admin) report(ctx context.Context, oldest time.Duration) []diagnose.Entry {
+func (a *Admin) report(ctx context.Context, oldest time.Duration) []Entry {
 	found, _, _ := a.reports.Load().Report(ctx, oldest) // /readyz says why the database does not answer
 	for i, entry := range found.Entries {
 		found.Entries[i].Items = nil
 		for _, item := range entry.Items {
-			found.Entries[i].Items = append(found.Entries[i].Items, diagnose.Item{ID: item.ID})
+			found.Entries[i].Items = append(found.Entries[i].Items, Item{ID: item.ID})
 		}
 	}
 	return found.Entries

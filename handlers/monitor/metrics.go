@@ -14,9 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/bookside/bookside/adapter/diagnose"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
@@ -38,7 +37,7 @@ type Metrics struct {
 	overlaps  overlapMetrics
 	keys      keyLabels
 	Shared    atomic.Pointer[ratelimit.SharedCounter] // nil if requests are not counted in Redis
-	webhooks  atomic.Pointer[webhooks.Worker]         // nil if this server sends none
+	webhooks  atomic.Pointer[jobs.Worker]             // nil if this server sends none
 	admin     atomic.Pointer[Admin]
 }
 
@@ -111,7 +110,7 @@ func (m *Metrics) gaugeOf(name, help string, labels prometheus.Labels) prometheu
 }
 
 // ObserveWebhooks adds the metrics of a worker.
-func (m *Metrics) ObserveWebhooks(worker *webhooks.Worker) { m.webhooks.Store(worker) }
+func (m *Metrics) ObserveWebhooks(worker *jobs.Worker) { m.webhooks.Store(worker) }
 
 // ConnectionDropped counts a connection that was closed to free memory for others.
 func (m *Metrics) ConnectionDropped() { m.dropped.Inc() }
@@ -248,8 +247,8 @@ func (f platformMetrics) Collect(to chan<- prometheus.Metric) {
 const reportLife = time.Hour
 
 // levels returns the worst level of each code.
-func levels(report []diagnose.Entry) map[diagnose.Code]diagnose.Level {
-	worst := map[diagnose.Code]diagnose.Level{}
+func levels(report []Entry) map[Code]Level {
+	worst := map[Code]Level{}
 	for _, entry := range report {
 		worst[entry.Code] = max(worst[entry.Code], entry.Level)
 	}
@@ -263,7 +262,7 @@ func oneIf(holds bool) float64 {
 	return 0
 }
 
-func collectWebhooks(to chan<- prometheus.Metric, stats webhooks.Stats) {
+func collectWebhooks(to chan<- prometheus.Metric, stats jobs.HookStats) {
 	for state, n := range map[string]int{"enabled": stats.Enabled, "failing": stats.Failing, "disabled": stats.Disabled} {
 		to <- prometheus.MustNewConstMetric(webhooksNow, prometheus.GaugeValue, float64(n), state)
 	}

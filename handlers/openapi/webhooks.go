@@ -1,7 +1,7 @@
 package openapi
 
 import (
-	"github.com/bookside/bookside/adapter/webhooks"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/compat"
 )
 
@@ -10,11 +10,11 @@ func (d *describer) webhooks() members {
 	event := d.schemas.Of(compat.WebhookEvent{})
 	// Written out, as the headers are: generators do not find components that only webhooks refer to.
 	event.Description = "Something that happened on the site"
-	event.Properties[indexOf(event.Properties, "type")].Value().(*compat.Schema).Enum = webhooks.Events()
+	event.Properties[indexOf(event.Properties, "type")].Value().(*compat.Schema).Enum = jobs.Events()
 	return members{{"event", members{{"post", members{
 		{"operationId", "onEvent"},
 		{"summary", "Something happened"},
-		{"description", "Sent to each webhook that lists the event. A webhook that lists booking.updated and not " + webhooks.StatusChanged + " gets that as booking.updated. " +
+		{"description", "Sent to each webhook that lists the event. A webhook that lists booking.updated and not " + jobs.StatusChanged + " gets that as booking.updated. " +
 			"booking.deleted is also sent when a booking moves out of the scope of the webhook or its key; then `left` is true."},
 		{"tags", []string{"webhooks"}},
 		{"security", []members{}},
@@ -31,9 +31,9 @@ func (d *describer) webhooks() members {
 // eventHeaders are the headers of requests to webhooks.
 func eventHeaders() []members {
 	return []members{
-		eventHeader(webhooks.IDHeader, "Unique id of the delivery, the same for each try: do nothing for one that was processed before", "evt_1f0a3c5e7b9d2468ace013579bdf2468"),
-		eventHeader(webhooks.TimestampHeader, "Time of the try, in seconds since 1970: refuse one that is more than five minutes away", "1795341600"),
-		eventHeader(webhooks.SignatureHeader, "Signatures of webhook-id, webhook-timestamp and body, joined by dots: v1, and HMAC-SHA256 in base64, one for each valid secret", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
+		eventHeader(jobs.IDHeader, "Unique id of the delivery, the same for each try: do nothing for one that was processed before", "evt_1f0a3c5e7b9d2468ace013579bdf2468"),
+		eventHeader(jobs.TimestampHeader, "Time of the try, in seconds since 1970: refuse one that is more than five minutes away", "1795341600"),
+		eventHeader(jobs.SignatureHeader, "Signatures of webhook-id, webhook-timestamp and body, joined by dots: v1, and HMAC-SHA256 in base64, one for each valid secret", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 	}
 }
 
@@ -42,7 +42,7 @@ func eventHeader(name, about, example string) members {
 }
 
 // exampleEvent is an event without a record.
-var exampleEvent = members{{"type", webhooks.StatusChanged}, {"timestamp", exampleInstant}, {"data", members{
+var exampleEvent = members{{"type", jobs.StatusChanged}, {"timestamp", exampleInstant}, {"data", members{
 	{"number", 1204}, {"resource", "bookings"}, {"resource_id", 17}, {"kind", "updated"}, {"at", exampleInstant}, {"origin", "found"},
 	{"old_status", "pending"}, {"new_status", "approved"},
 }}}

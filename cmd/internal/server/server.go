@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"github.com/bookside/bookside/adapter/jobs"
 	"io"
 	"log/slog"
 	"net"
@@ -17,11 +18,10 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/keys"
-	"github.com/bookside/bookside/adapter/language"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/signed"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/cmd/bookside/companion/plugins/bookside/languages"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/handlers"
@@ -43,13 +43,14 @@ type Server struct {
 	// call Reopen.
 	Routes map[string]http.Handler
 
-	target  Target
-	probes  *monitor.Admin
-	metrics *monitor.Metrics
-	console *console.Console
-	ended   chan error // errors of failed listeners
-	gate    *gate      // nil without Routes
-	reopen  chan *reopening
+	target   Target
+	probes   *monitor.Admin
+	metrics  *monitor.Metrics
+	console  *console.Console
+	webhooks *jobs.HookStore
+	ended    chan error // errors of failed listeners
+	gate     *gate      // nil without Routes
+	reopen   chan *reopening
 	// reopened is the call that opens the site again; nil for the first time.
 	reopened *reopening
 	over     <-chan struct{} // closed when the context of Run ends
@@ -112,12 +113,12 @@ func (s *Server) serveSite(ctx context.Context, api *apiServer) (again *reopenin
 		}
 	}()
 	s.metrics.OverlapInterval(s.Config.Limits.ConflictsInterval)
-	if err := signed.MakeSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
+	if err := extensions.MakeSharedSecret(ctx, db, s.Now, rand.Reader); err != nil { // WordPress creates it when it needs it
 		s.Log.Warn("the secret with which WordPress asks could not be made", "error", err)
 	}
-	var requests *requestlog.Log
+	var requests *keys.RequestLog
 	if s.Config.Requests.Keep > 0 {
-		requests = requestlog.New(db, s.Now, s.Log, s.Config.Requests.Keep)
+		requests = keys.NewRequestLog(db, s.Now, s.Log, s.Config.Requests.Keep)
 	}
 	defer s.startWork(ctx, db, platform, requests)()
 	return s.serveAPI(ctx, api, db, platform, requests)
@@ -138,7 +139,7 @@ func (s *Server) makeProbes() {
 	if loopback(s.Config.Admin.Listen) {
 		s.probes.ServeProfiles()
 	}
-	german, err := language.Parse(languages.German)
+	german, err := text.ParseMO(languages.German)
 	if err != nil { // a test compiles it
 		s.Log.Error("the console speaks English only", "error", err)
 	}
@@ -181,7 +182,7 @@ func (s *Server) startAPI(ctx context.Context) (*apiServer, error) {
 }
 
 // serveAPI serves until ctx ends or the site has to be opened again, and then lets running requests finish.
-func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, requests *requestlog.Log) (again *reopening, err error) {
+func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, platform *session.Platform, requests *keys.RequestLog) (again *reopening, err error) {
 	options := api.options
 	shared, closeShared, err := s.sharedCounts(ctx, db)
 	if err != nil {
@@ -189,14 +190,14 @@ func (s *Server) serveAPI(ctx context.Context, api *apiServer, db *wpdb.DB, plat
 	}
 	defer func() { err = errors.Join(err, closeShared()) }()
 	options.RateLimit.Shared = shared
-	options.Requests = requests
+	options.Requests, options.Webhooks = requests, s.webhooks
 	store := keys.NewStore(db, s.Now, rand.Reader)
 	stopping := make(chan struct{})
 	options.Stopping = stopping
 	serving, base := handlers.New(platform, store, s.Now, s.Log, options), strings.TrimSuffix(options.BasePaths[0], "/")
 	api.starting.Open(serving)
 	s.console.Open(console.Site{
-		Platform: platform, Reports: s.probes.Started(platform), Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Requests: requests,
+		Platform: platform, Webhooks: s.webhooks, Reports: s.probes.Started(platform), Keys: store, Tokens: keys.NewAdminTokens(db, s.Now, rand.Reader), Limits: options.RateLimit, Requests: requests,
 		Ask: func(user keys.Key, r *http.Request) (int, http.Header, []byte) {
 			return handlers.AskFor(serving, user, r)
 		},

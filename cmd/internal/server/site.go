@@ -8,13 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bookside/bookside/adapter/ask"
-	"github.com/bookside/bookside/adapter/companion"
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/events"
+	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/upkeep"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -29,13 +26,13 @@ func (s *Server) open(ctx context.Context) (*wpdb.DB, *session.Platform, error) 
 	platform.Languages.Log = s.Log
 	vault, err := NewVault(s.Config)
 	if err == nil {
-		platform.Webhooks = webhooks.NewStore(db, s.Now, rand.Reader, vault, platform.Journal)
-		platform.Webhooks.AllowPrivate = s.Config.Webhooks.AllowPrivate
+		s.webhooks = jobs.NewHookStore(db, s.Now, rand.Reader, vault, platform.Journal)
+		s.webhooks.AllowPrivate = s.Config.Webhooks.AllowPrivate
 		if s.reopened == nil { // otherwise the tables are as they were
 			err = s.prepare(ctx, db, platform)
 		}
 	}
-	platform.Events = events.NewRelay(db, s.Now, newCompanion(s.Config, platform), s.Log)
+	platform.Events = extensions.NewRelay(db, s.Now, newCompanion(s.Config, platform), s.Log)
 	if err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
@@ -54,7 +51,7 @@ func (s *Server) prepare(ctx context.Context, db *wpdb.DB, platform *session.Pla
 	}
 	site, err := platform.Session(ctx)
 	if err == nil {
-		err = upkeep.CheckColumns(site)
+		err = jobs.CheckColumns(site)
 	}
 	switch {
 	case domain.CodeOf(err) == domain.CodeUnavailable:
@@ -109,22 +106,22 @@ func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Plat
 }
 
 // NewAsker returns who asks WordPress what extensions of a site decide.
-func NewAsker(c settings.Config, platform *session.Platform) *ask.Asker {
-	asker := ask.New(newCompanion(c, platform), platform.Now)
+func NewAsker(c settings.Config, platform *session.Platform) *extensions.Asker {
+	asker := extensions.NewAsker(newCompanion(c, platform), platform.Now)
 	asker.Serve = c.Extensions.Unreachable == settings.ServeUnreachable
 	return asker
 }
 
 // newCompanion returns the companion of a site, with a number of requests of its own.
-func newCompanion(c settings.Config, platform *session.Platform) *companion.Companion {
-	wordpress := companion.New(platform.DB, platform.Now, platform.Fingerprint)
+func newCompanion(c settings.Config, platform *session.Platform) *extensions.Companion {
+	wordpress := extensions.NewCompanion(platform.DB, platform.Now, platform.Fingerprint)
 	wordpress.Loopback = c.WordPress.Loopback
 	return wordpress
 }
 
 // NewVault requires a valid configuration.
-func NewVault(c settings.Config) (webhooks.Vault, error) {
-	vault, err := webhooks.NewVault(c.Webhooks.SecretKey)
+func NewVault(c settings.Config) (jobs.Vault, error) {
+	vault, err := jobs.NewVault(c.Webhooks.SecretKey)
 	if err != nil {
 		return vault, fmt.Errorf("%s: %w", settings.SecretKey, err)
 	}

@@ -6,27 +6,25 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/notify"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/upkeep"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // startWork starts the background work. It runs until ctx ends or stop is called;
 // stop waits for work in progress.
-func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, requests *requestlog.Log) (stop func()) {
+func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.Platform, requests *keys.RequestLog) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() { every(ctx, schemaAge, db.ForgetSchema) })
 	work.Go(func() { s.addLostColumns(ctx, db) })
 	work.Go(func() { s.watchWrites(ctx, db) })
-	work.Go(func() { upkeep.NewSweeper(db, s.Now, s.Log).Run(ctx) })
+	work.Go(func() { jobs.NewSweeper(db, s.Now, s.Log).Run(ctx) })
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.Log) })
 	work.Go(func() { platform.Events.Run(ctx) })
 	work.Go(func() { s.wakeCompanion(ctx, platform) })
@@ -49,7 +47,7 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 // sendWebhooks sends changes to webhooks until ctx ends.
 func (s *Server) sendWebhooks(ctx context.Context, db *wpdb.DB, platform *session.Platform) {
 	store := keys.NewStore(db, s.Now, rand.Reader)
-	worker := webhooks.NewWorker(platform.Webhooks, store, s.Log, handlers.WebhookOptions(platform, store, s.Config.Compat.Timestamps == "site"))
+	worker := jobs.NewWorker(s.webhooks, store, s.Log, handlers.WebhookOptions(platform, store, s.Config.Compat.Timestamps == "site"))
 	s.metrics.ObserveWebhooks(worker)
 	worker.Run(ctx, s.Config.Limits.ShutdownTimeout)
 }

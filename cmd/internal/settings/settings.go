@@ -11,8 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/webhooks"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -202,7 +202,7 @@ var All = []Setting{
 		"send webhooks from this server; set it to false where a copy of the site must not reach its receivers"),
 	newSetting(SecretKey, func(c *Config) *string { return &c.Webhooks.SecretKey }, "",
 		"key of at least 32 characters with which the secrets of webhooks are encrypted, such as the output of openssl rand -base64 32; the same on all servers",
-		must(emptyOr(func(key string) bool { return len(key) >= webhooks.MinSecretKey }), fmt.Sprintf("write at least %d characters, such as the output of openssl rand -base64 32", webhooks.MinSecretKey))).
+		must(emptyOr(func(key string) bool { return len(key) >= jobs.MinSecretKey }), fmt.Sprintf("write at least %d characters, such as the output of openssl rand -base64 32", jobs.MinSecretKey))).
 		noted("none: secrets are stored readable").secret(maskAll),
 	newSetting("webhooks.allow_private", func(c *Config) *bool { return &c.Webhooks.AllowPrivate }, false,
 		"let webhooks use private addresses, such as those of your own network"),

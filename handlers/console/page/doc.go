@@ -2,5 +2,5 @@
 // of forms, alerts, facts, times, charts, grids of days and QR codes, with the style sheet, the script and
 // the icon, all in the language and the zone of who reads the page. It knows nothing of the site, its records
 // or the console's addresses, which its callers pass in, and imports only adapter/domain, for stored times,
-// and adapter/language.
+// and adapter/text.
 package page

@@ -10,7 +10,7 @@ import (
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
-	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/adapter/text"
 )
 
 // TestArrange: items that overlap are beside each other, each as wide as the time leaves room.
@@ -70,7 +70,7 @@ func rendered(t *testing.T, r Reader, node g.Node) string {
 // TestPhrases: texts are in the language of the reader, names are not, and a translation may order its values.
 func TestPhrases(t *testing.T) {
 	t.Parallel()
-	german := Reader{Language: "de", Zone: time.FixedZone("Europe/Berlin", 3600), Texts: language.Texts{
+	german := Reader{Language: "de", Zone: time.FixedZone("Europe/Berlin", 3600), Texts: text.Texts{
 		"Write 1 to %s characters.": "Schreiben Sie 1 bis %s Zeichen.", "\"%s\" is not a %s; write one.": "Kein %2$s: %1$s.", "network": "Netz",
 		"Keys": "Schlüssel", "%s of %s": "von %2$s: %1$s", "%d booking": "%d Buchung", "%d bookings": "%d Buchungen", "noun\x04Change": "Änderung", "Change": "Ändern",
 		string(LongDate): "Monday, 2. January 2006", string(DateTime): "02.01.2006, 15:04", "Sunday": "Sonntag", "Sun": "So.", "December": "Dezember", "Dec": "Dez.", "%s UTC": "%s UTC",

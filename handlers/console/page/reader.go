@@ -11,13 +11,13 @@ import (
 
 	g "maragu.dev/gomponents"
 
-	"github.com/bookside/bookside/adapter/language"
+	"github.com/bookside/bookside/adapter/text"
 )
 
 // Reader is who reads a page, and where; the zero value reads English and UTC in a browser.
 type Reader struct {
 	Language string         // a tag such as de; "" for English
-	Texts    language.Texts // the translations into it
+	Texts    text.Texts     // the translations into it
 	Zone     *time.Location // of the site; nil for UTC
 	Frame    Frame
 }

@@ -1,5 +1,5 @@
 // Package signature decides which requests in the name of WordPress the server answers: those signed with the secret of its
-// site, each once. It bounds what wrong signatures cost. It imports adapter/signed, which has the signatures, adapter/keys,
+// site, each once. It bounds what wrong signatures cost. It imports adapter/extensions, which has the signatures, adapter/keys,
 // which has the nonces, adapter/session, handlers/ratelimit and wpdb.
 package signature
 
@@ -10,9 +10,9 @@ import (
 	"net/http"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
-	"github.com/bookside/bookside/adapter/signed"
 	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -48,12 +48,12 @@ func (e *Error) Error() string { return e.Message }
 
 func refuse(status int, message string) *Error { return &Error{Status: status, Message: message} }
 
-// Signer returns the header signed.Header of the answer to a request.
+// Signer returns the header extensions.SignatureHeader of the answer to a request.
 type Signer func(status int, answer []byte) string
 
 // CheckForm returns an [Error] for a request that is not signed at all, whose body nobody needs to wait for.
 func (c *Checker) CheckForm(r *http.Request) error {
-	if signed.Formed(r.Header.Get(signed.Header)) {
+	if extensions.IsSignature(r.Header.Get(extensions.SignatureHeader)) {
 		return nil
 	}
 	return c.refuseForger(r.Context(), ratelimit.AddressBucket(r.RemoteAddr))
@@ -71,22 +71,22 @@ func (c *Checker) Check(r *http.Request, body []byte, site *session.Platform, no
 			return nil, ctx.Err()
 		}
 	}
-	request := signed.Request{Receiver: signed.ToServer, Method: r.Method, Target: r.RequestURI, Body: body}
-	secret, err := signed.Secret(ctx, site.DB)
+	request := extensions.SignedRequest{Receiver: extensions.ToServer, Method: r.Method, Target: r.RequestURI, Body: body}
+	secret, err := extensions.SharedSecret(ctx, site.DB)
 	if err == nil {
 		request.Site, err = site.Fingerprint(ctx)
 	}
 	if err == nil {
-		err = request.Check(r.Header.Get(signed.Header), secret, c.now())
+		err = request.Check(r.Header.Get(extensions.SignatureHeader), secret, c.now())
 	}
 	first := false
 	if err == nil { // an intercepted request cannot be sent again
 		first, err = nonces.Spend(ctx, "request "+request.Nonce)
 	}
 	switch {
-	case errors.Is(err, signed.ErrSignature):
+	case errors.Is(err, extensions.ErrSignature):
 		return nil, c.refuseForger(ctx, from)
-	case errors.Is(err, signed.ErrTime):
+	case errors.Is(err, extensions.ErrTime):
 		return nil, refuse(http.StatusForbidden, "The clocks of WordPress and of the server of the API differ by more than a minute. Set them right.")
 	case errors.Is(err, wpdb.ErrSchema):
 		return nil, refuse(http.StatusServiceUnavailable, "Tables of Bookside are missing. Run \"bookside check\" on the server, which says how to create them.")
@@ -107,6 +107,6 @@ func (c *Checker) refuseForger(ctx context.Context, from int64) error {
 		refusal.RetryAfter = ratelimit.Minute.Remaining(used.Now)
 		return refusal
 	}
-	c.log.WarnContext(ctx, "a request in the name of WordPress was refused: "+signed.ErrSignature.Error())
+	c.log.WarnContext(ctx, "a request in the name of WordPress was refused: "+extensions.ErrSignature.Error())
 	return refuse(http.StatusForbidden, "The server of the API does not know the signature of this site: it serves another site, or a copy of this one.")
 }

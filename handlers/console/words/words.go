@@ -14,14 +14,13 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/requestlog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
-	"github.com/bookside/bookside/adapter/timeoff"
 	"github.com/bookside/bookside/handlers/console/page"
 )
 
@@ -97,7 +96,7 @@ func StatusView(status string) g.Node {
 }
 
 // TimeOff says what time off is for, and why.
-func TimeOff(t timeoff.TimeOff, labels slots.Labels) page.Phrase {
+func TimeOff(t catalog.TimeOff, labels slots.Labels) page.Phrase {
 	text := page.Phrase(page.Text("Time off"))
 	switch {
 	case t.Service != 0:
@@ -129,7 +128,7 @@ func Date(date string) page.Phrase {
 }
 
 // TimeOffSpan says when time off is.
-func TimeOffSpan(t timeoff.TimeOff) page.Phrase {
+func TimeOffSpan(t catalog.TimeOff) page.Phrase {
 	hours := ""
 	if t.Hours != nil {
 		hours = page.Span{From: int(t.Hours.Start), To: int(t.Hours.End)}.String()
@@ -253,15 +252,15 @@ func Change(e journal.Entry, labels slots.Labels) g.Node {
 }
 
 // Request returns the method and the path of a request.
-func Request(e requestlog.Entry) page.Phrase {
-	if e.Route == requestlog.NoRoute {
+func Request(e keys.LogEntry) page.Phrase {
+	if e.Route == keys.NoRoute {
 		return page.Textf("%s, no route", e.Method)
 	}
 	return page.Name(strings.TrimSuffix(e.Method+" "+e.Path()+" "+e.Tool, " "))
 }
 
 // RequestTime shows when a request arrived, with seconds.
-func RequestTime(e requestlog.Entry) g.Node { return page.TimeIn(e.At, "2006-01-02 15:04:05") }
+func RequestTime(e keys.LogEntry) g.Node { return page.TimeIn(e.At, "2006-01-02 15:04:05") }
 
 // Duration is a duration in milliseconds.
 func Duration(d time.Duration) string {
@@ -269,7 +268,7 @@ func Duration(d time.Duration) string {
 }
 
 // RequestStatus shows the status of a response and the code of its error.
-func RequestStatus(e requestlog.Entry) g.Node {
+func RequestStatus(e keys.LogEntry) g.Node {
 	class := "status good"
 	switch {
 	case e.Status >= 500:
@@ -281,7 +280,7 @@ func RequestStatus(e requestlog.Entry) g.Node {
 }
 
 // RequestRecord returns the record that a request names in its path, such as bookings/17.
-func RequestRecord(e requestlog.Entry) string {
+func RequestRecord(e keys.LogEntry) string {
 	resource, _, _ := strings.Cut(strings.TrimPrefix(e.Route, "/"), "/")
 	return resource + "/" + strconv.FormatInt(e.RecordID, 10)
 }

@@ -4,7 +4,7 @@ defined('ABSPATH') || exit;
 
 /**
  * Answers the server's signed requests to index.php. The secret is in a table of Bookside, so that only readers of the database can sign.
- * adapter/signed and adapter/companion in Bookside are the other side.
+ * adapter/extensions in Bookside is the other side.
  */
 class BooksideAsk
 {

@@ -4,7 +4,7 @@ defined('ABSPATH') || exit;
 
 /**
  * Reports this site's decisions, including those of extensions, about bookings of the API: which times it offers, what a booking
- * costs and whether it is accepted. Nothing is stored. adapter/ask in Bookside is the other side.
+ * costs and whether it is accepted. Nothing is stored. adapter/extensions in Bookside is the other side.
  */
 class BooksideDecisions
 {

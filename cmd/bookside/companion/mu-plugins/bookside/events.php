@@ -5,7 +5,7 @@ defined('ABSPATH') || exit;
 /**
  * Tells the site's extensions about changes by the API: fires LatePoint's actions for their listeners, with models read from the database.
  * LatePoint's own log is left out, because the server has written it. Messages follow once extensions are told, unless the server has already sent them.
- * adapter/events in Bookside queues the events.
+ * adapter/extensions in Bookside queues the events.
  */
 class BooksideEvents
 {

@@ -12,7 +12,7 @@ defined('ABSPATH') || exit;
 
 /**
  * Asks the server. The question is signed with the secret that both read from a table of ours, and valid once, within a minute and
- * for this site; the server checks it in adapter/signed. So is the answer: what anybody else answers is not shown as a page.
+ * for this site; the server checks it in adapter/extensions. So is the answer: what anybody else answers is not shown as a page.
  *
  * @param array<string,mixed> $question
  * @return array<string,mixed>|\WP_Error
