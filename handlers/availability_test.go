@@ -897,42 +897,6 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfAServiceWithManyConnections: all connections of a service are read, so that clients can
-// share them, unless there are too many.
-func TestAvailabilityOfAServiceWithManyConnections(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	var services []statement
-	s := tappedServer(t, database, func(shown statement) error {
-		if slices.Contains(shown.args, any("max_bookings_per_day")) {
-			services = append(services, shown)
-		}
-		return nil
-	})
-	s.get("/status").want(http.StatusOK) // probes the schema
-	for _, c := range []struct {
-		arrange string
-		narrow  []bool // of each request in turn
-	}{
-		{"UPDATE wp_latepoint_services SET name = 'First' WHERE id = 1", []bool{false, false}},
-		{"INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) SELECT 2, 1, 1 FROM wp_latepoint_bookings LIMIT 101", []bool{false, true, true}},
-	} {
-		database.Execute(t, c.arrange)
-		for i, narrow := range c.narrow {
-			services = nil
-			s.day(t, "service_id=1&agent_id=1&location_id=1&date=2026-11-24")
-			if len(services) != 1 {
-				t.Fatalf("%s: %d statements read the service", c.arrange, len(services))
-			}
-			for _, column := range []string{"x.agent_id = ", "x.location_id = "} {
-				if strings.Contains(services[0].text, column+"?") != narrow {
-					t.Errorf("%s: request %d asks for %s: %t", c.arrange, i, column, !narrow)
-				}
-			}
-		}
-	}
-}
-
 // TestAvailabilityFailsWithAnyStatement makes each statement fail in turn: no
 // error is ignored.
 func TestAvailabilityFailsWithAnyStatement(t *testing.T) {

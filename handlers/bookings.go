@@ -189,7 +189,7 @@ var deleteBooking = operation{
 			if !r.session.Tells(extensions.BookingWillBeDeleted) {
 				return nil
 			}
-			alone, err := r.session.Events.Alone(r.ctx(), id)
+			alone, err := r.session.Platform.Events.Alone(r.ctx(), id)
 			if err != nil {
 				return err
 			}
@@ -197,11 +197,11 @@ var deleteBooking = operation{
 			if _, err := r.dryRun(remove); err != nil {
 				return err
 			}
-			told, err = r.session.Events.WillBeDeleted(r.ctx(), id)
+			told, err = r.session.Platform.Events.WillBeDeleted(r.ctx(), id)
 			return err
 		}, remove)
 		if told && err != nil {
-			r.session.Events.Stays(r.ctx(), id)
+			r.session.Platform.Events.Stays(r.ctx(), id)
 		}
 		return answer, err
 	},

@@ -234,7 +234,7 @@ func TestSecretMetaInAnyLetterCase(t *testing.T) {
 		"UPDATE wp_latepoint_booking_meta SET meta_key = 'KEY_TO_MANAGE_FOR_CUSTOMER' WHERE id = 2",
 		"INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, 'keyxtoxmanagexshown', '0123'), (1, 'the_key_to_manage_', '0123')")
 	s := newServer(t, database)
-	s.platform.BookingMetaKeys = []string{"keyxtoxmanagexshown", "the_key_to_manage_", "key_to_manage_for_agent"}
+	s.platform.Config.BookingMetaKeys = []string{"keyxtoxmanagexshown", "the_key_to_manage_", "key_to_manage_for_agent"}
 	shown := map[string]any{"keyxtoxmanagexshown": "0123", "the_key_to_manage_": "0123"}
 	if diff := cmp.Diff(any(shown), s.get("/bookings/1").want(http.StatusOK).at("data", "meta")); diff != "" {
 		t.Errorf("single (-want +got):\n%s", diff)

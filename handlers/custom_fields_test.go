@@ -308,6 +308,6 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 func TestProFeaturesAloneRefusesNothing(t *testing.T) {
 	t.Parallel()
 	s := fieldsSite(t, definedFields)
-	s.platform.RefuseIgnored = true
+	s.platform.Config.RefuseIgnored = true
 	s.write(http.MethodPost, "/bookings", friday("custom_fields", `{`+filled+`}`)).want(http.StatusCreated)
 }

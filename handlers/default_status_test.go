@@ -29,7 +29,7 @@ func TestDefaultStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newWriter(t, fixtures.SiteA().WithFewBookings())
-			s.platform.DefaultStatusOfSite = c.ofSite
+			s.platform.Config.DefaultStatusOfSite = c.ofSite
 			s.database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_services SET override_default_booking_status = '%s' WHERE id = 4", c.service),
 				"DELETE FROM wp_latepoint_settings WHERE name IN ('default_booking_status', 'additional_booking_statuses')",
 				fmt.Sprintf("INSERT INTO wp_latepoint_settings (name, value) VALUES ('default_booking_status', '%s'), ('additional_booking_statuses', 'In Review')", c.site))

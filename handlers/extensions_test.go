@@ -42,7 +42,7 @@ func TestSiteTellsExtensions(t *testing.T) {
 func TestExtensionsThatDecideCanBeRefused(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	s.platform.RefuseIgnored = true
+	s.platform.Config.RefuseIgnored = true
 	deciding, reacting := setting("active_addons", `["latepoint-unknown","latepoint-zoom"]`), setting("active_addons", `["latepoint-zoom"]`)
 	s.database.Execute(t, setting("enable_zoom", "on"))
 	before := s.database.Snapshot(t)
@@ -86,7 +86,7 @@ func TestExtensionsThatDecideCanBeRefused(t *testing.T) {
 		t.Errorf("a status that blocks: %s", blocks.body)
 	}
 
-	s.platform.RefuseIgnored = false
+	s.platform.Config.RefuseIgnored = false
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 }
 

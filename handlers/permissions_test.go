@@ -522,7 +522,7 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 		"with a secret one": {[]string{"key_to_manage_for_me", "key_to_manage_for_agent"}, defined},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.platform.BookingMetaKeys = c.listed
+			s.platform.Config.BookingMetaKeys = c.listed
 			want := map[string]any{}
 			for _, key := range c.shown {
 				want[key] = values[key]

@@ -15,7 +15,7 @@ import (
 // defaultStatus returns the status of a new booking that was sent without one: approved, or, if the owner
 // wants the site's own, that of the service, else that of the site, as the plugin computes it.
 func defaultStatus(ctx context.Context, s *session.Session, w session.WriteSettings, service int64) (string, error) {
-	if !s.DefaultStatusOfSite {
+	if !s.Platform.Config.DefaultStatusOfSite {
 		return records.StatusApproved, nil
 	}
 	stmt := sq.Select(s.Schema.Expr(wpdb.Services, "s", "override_default_booking_status")).From(s.DB.Name(wpdb.Services) + " s").Where(sq.Eq{"s.id": service})

@@ -259,7 +259,7 @@ func insert(ctx context.Context, tx *session.Tx, off TimeOff) (int64, error) {
 	}
 	var chain any
 	if off.To > off.From {
-		text, err := domain.RandomHex(tx.Random, 10) // as long as the column
+		text, err := domain.RandomHex(tx.Platform.Random, 10) // as long as the column
 		if err != nil {
 			return 0, err
 		}

@@ -167,7 +167,7 @@ func NewRow(s *session.Session, c records.BookingCustomer, user *int64) (stored 
 	}
 	secrets := make([]string, 3)
 	for i := range secrets {
-		if secrets[i], err = domain.RandomHex(s.Random, 20); err != nil {
+		if secrets[i], err = domain.RandomHex(s.Platform.Random, 20); err != nil {
 			return nil, "", err
 		}
 	}

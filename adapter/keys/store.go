@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -131,7 +130,6 @@ type Store struct {
 	db         *wpdb.DB
 	now        domain.Clock
 	random     io.Reader
-	lookup     atomic.Uint64          // number of the last
 	lookupText func() (string, error) // built once
 }
 
@@ -471,13 +469,10 @@ func (s *Store) Find(ctx context.Context, id int64) (key Key, ok bool, err error
 type Principal struct {
 	Key
 	Options domain.Options
-	// Lookup numbers the statements that find keys, in the order in which they began.
-	Lookup uint64
 }
 
 // Authenticate finds the valid API key with a secret, or returns a CodeUnauthorized. The same statement
-// reads the platform's options, because every request needs both. Requests that wait at the same time share
-// a statement. A misspelt key costs no query. Nothing is cached: revoking takes effect at once. Uses the
+// reads the platform's options, because every request needs both. A misspelt key costs no query. Nothing is cached: revoking takes effect at once. Uses the
 // unique index on key_hash.
 func (s *Store) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	principal, err := s.authenticate(ctx, secret)
@@ -512,13 +507,12 @@ func (s *Store) authenticate(ctx context.Context, secret string) (Principal, err
 	if !ok || subtle.ConstantTimeCompare([]byte(found.hash), []byte(hash)) != 1 || found.Status(now) != Active {
 		return Principal{}, domain.Unauthorized()
 	}
-	return Principal{Key: found.Key, Options: found.options, Lookup: found.lookup}, nil
+	return Principal{Key: found.Key, Options: found.options}, nil
 }
 
 type storedPrincipal struct {
 	storedKey
 	options domain.Options
-	lookup  uint64
 }
 
 func keyByHash(db *wpdb.DB, hash string) sq.SelectBuilder {
@@ -545,7 +539,7 @@ func (s *Store) find(ctx context.Context, hash string) (p storedPrincipal, found
 	if err != nil {
 		return p, false, err
 	}
-	p.lookup, p.options = s.lookup.Add(1), make(domain.Options, len(domain.OptionNames))
+	p.options = make(domain.Options, len(domain.OptionNames))
 	values := make([]*string, len(domain.OptionNames))
 	args, dest := make([]any, len(values), len(values)+1), make([]any, len(values))
 	for i, name := range domain.OptionNames {

@@ -45,7 +45,7 @@ func (m *VisibleMeta) Has(ctx context.Context, key string) (bool, error) {
 	switch {
 	case SecretMeta(key):
 		return false, nil
-	case strings.HasPrefix(strings.ToLower(key), "cf_"), slices.ContainsFunc(pluginMeta, same), slices.ContainsFunc(m.Site.MetaKeys, same):
+	case strings.HasPrefix(strings.ToLower(key), "cf_"), slices.ContainsFunc(pluginMeta, same), slices.ContainsFunc(m.Site.Platform.Config.BookingMetaKeys, same):
 		return true, nil
 	}
 	if m.defined == nil {

@@ -28,7 +28,7 @@ const askedForAge = time.Minute
 // Earlier versions reported no number.
 func canAsk(s *Session) (can bool, listeners string) {
 	reported := s.reported(domain.OptionReported)
-	if s.Asker == nil || len(reported) != 3 {
+	if s.Platform.Asker == nil || len(reported) != 3 {
 		return false, ""
 	}
 	return true, reported[2]
@@ -41,7 +41,7 @@ func (s *Session) Asked(ctx context.Context) (extensions.Asked, error) {
 		return nil, nil
 	}
 	of := strings.Join([]string{wpdb.PlainText(s.options[domain.OptionReported]), wpdb.PlainText(s.options[domain.OptionActivePlugins]), wpdb.PlainText(s.options[domain.OptionEvents])}, "\n")
-	kept := SharedOf(s, func() *askedFor { return new(askedFor) })
+	kept := &s.Platform.asked
 	if known, found := kept.find(of, s.Now); found {
 		return known, nil
 	}
@@ -68,7 +68,7 @@ func (s *Session) Away(err error, titles []string) error {
 		return err
 	}
 	names := strings.Join(titles, ", ")
-	if s.Asker.Serve {
+	if s.Platform.Asker.Serve {
 		s.Warn("WordPress does not answer: this is without " + names)
 		return nil
 	}
@@ -105,7 +105,7 @@ func Reconsider(tx *Tx, refusal error) error {
 
 // decide asks WordPress, for the next run of a transaction; nil as in Tx.Decide.
 func (s *Session) decide(ctx context.Context, asks *undecidedError) (*extensions.Decision, error) {
-	decision, err := s.Asker.Decide(ctx, asks.question)
+	decision, err := s.Platform.Asker.Decide(ctx, asks.question)
 	if err != nil {
 		return nil, s.Away(err, asks.titles)
 	}

@@ -20,7 +20,7 @@ func (s *Session) Tells(event string) bool {
 // toldEvents are the events that extensions listen to, as the companion reported; none once it is gone, or if nothing
 // tells the extensions.
 func (s *Session) toldEvents() []string {
-	if s.Events == nil {
+	if s.Platform.Events == nil {
 		return nil
 	}
 	return s.reported(domain.OptionEvents)

@@ -158,7 +158,7 @@ func reports(ctx context.Context, s *Session) (reports []extensions.Report, err 
 // CheckExtensions returns a CodeUnavailable that names the active extensions that would decide about a
 // booking but are not honoured, if the site refuses such bookings.
 func (s *Session) CheckExtensions(ctx context.Context) error {
-	if !s.refuseIgnored {
+	if !s.Platform.Config.RefuseIgnored {
 		return nil
 	}
 	active, err := s.Extensions(ctx)

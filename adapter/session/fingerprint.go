@@ -16,29 +16,20 @@ const fingerprintDigits = 16
 
 // Fingerprint distinguishes the site from all others, copies included, so that two programs can find out
 // whether they see the same one. It is made from a random id, so it reveals nothing about the site. It is
-// "" until a server has drawn that id. Concurrent callers share the result. The companion computes the same
-// in PHP, see includes/sidecar.php.
+// "" until a server has drawn that id. The companion computes the same in PHP, see includes/sidecar.php.
 func (p *Platform) Fingerprint(ctx context.Context) (string, error) {
-	return p.fingerprints.Do(ctx, struct{}{})
-}
-
-func newFingerprints(db *wpdb.DB) *ReadQueue[struct{}, string] {
-	return &ReadQueue[struct{}, string]{Run: func(ctx context.Context, _ []struct{}) (string, error) { return readFingerprint(ctx, db) }}
-}
-
-func readFingerprint(ctx context.Context, db *wpdb.DB) (string, error) {
-	id, database, err := journal.SiteID(ctx, db)
+	id, database, err := journal.SiteID(ctx, p.DB)
 	if errors.Is(err, wpdb.ErrSchema) { // our tables do not exist yet
 		return "", nil
 	}
 	if err != nil || id == "" {
 		return "", err
 	}
-	options, err := db.OptionValues(ctx, "siteurl")
+	options, err := p.DB.OptionValues(ctx, "siteurl")
 	if err != nil {
 		return "", err
 	}
-	return fingerprintOf(id, wpdb.PlainText(options["siteurl"]), database, db.FullName(wpdb.Options)), nil
+	return fingerprintOf(id, wpdb.PlainText(options["siteurl"]), database, p.DB.FullName(wpdb.Options)), nil
 }
 
 // fingerprintOf hashes the id with what differs in a copy of the site.

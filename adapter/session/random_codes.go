@@ -26,7 +26,7 @@ func NewCode(s *Session, length int) (string, error) {
 	const fair = 256 - 256%len(codeLetters)
 	code := make([]byte, 0, length)
 	for len(code) < length {
-		random, err := domain.RandomBytes(s.Random, length)
+		random, err := domain.RandomBytes(s.Platform.Random, length)
 		if err != nil {
 			return "", err
 		}
@@ -41,7 +41,7 @@ func NewCode(s *Session, length int) (string, error) {
 
 // NewUUID returns a random UUID, version 4.
 func NewUUID(s *Session) (string, error) {
-	id, err := uuid.NewRandomFromReader(s.Random)
+	id, err := uuid.NewRandomFromReader(s.Platform.Random)
 	if err != nil {
 		return "", fmt.Errorf("make a UUID: %w", err)
 	}
@@ -50,4 +50,4 @@ func NewUUID(s *Session) (string, error) {
 
 // NewManageKey returns a key with which a booking or order can be managed without logging
 // in: 36 hexadecimal digits.
-func NewManageKey(s *Session) (string, error) { return domain.RandomHex(s.Random, 18) }
+func NewManageKey(s *Session) (string, error) { return domain.RandomHex(s.Platform.Random, 18) }

@@ -17,7 +17,7 @@ func TestCodeIsFair(t *testing.T) {
 	for i := range all {
 		all[i] = byte(i)
 	}
-	site := &Session{Random: bytes.NewReader(bytes.Repeat(all, 2))}
+	site := &Session{Platform: &Platform{Random: bytes.NewReader(bytes.Repeat(all, 2))}}
 	code, err := NewCode(site, 252)
 	if err != nil {
 		t.Fatal(err)
@@ -32,12 +32,12 @@ func TestCodeIsFair(t *testing.T) {
 func TestManageKeysAndUUIDsComeFromRandom(t *testing.T) {
 	t.Parallel()
 	for _, random := range [][]byte{bytes.Repeat([]byte{0}, 18), bytes.Repeat([]byte{0xff}, 18)} {
-		site := &Session{Random: bytes.NewReader(random)}
+		site := &Session{Platform: &Platform{Random: bytes.NewReader(random)}}
 		key, err := NewManageKey(site)
 		if err != nil || !regexp.MustCompile(`^[0-9a-f]{36}$`).MatchString(key) {
 			t.Errorf("key %q, %v", key, err)
 		}
-		site.Random = bytes.NewReader(random)
+		site.Platform.Random = bytes.NewReader(random)
 		uuid, err := NewUUID(site)
 		if err != nil || !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(uuid) {
 			t.Errorf("UUID %q, %v", uuid, err)
@@ -50,7 +50,7 @@ func TestNoCodesWithoutRandomness(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("no entropy")
 	for _, source := range []io.Reader{iotest.ErrReader(failure), io.MultiReader(bytes.NewReader(make([]byte, 6)), iotest.ErrReader(failure))} {
-		site := &Session{Random: source}
+		site := &Session{Platform: &Platform{Random: source}}
 		for name, make := range map[string]func() (string, error){
 			"code": func() (string, error) { return NewCode(site, BookingCodeLength) },
 			"key":  func() (string, error) { return NewManageKey(site) },

@@ -23,6 +23,9 @@ import (
 
 // Platform is a LatePoint installation in a WordPress database.
 type Platform struct {
+	DB     *wpdb.DB
+	Now    domain.Clock
+	Config Config
 	// Random is the source of codes and keys. Pick returns a number below n, for sites
 	// that choose any agent at random. NewPlatform sets both.
 	Random io.Reader
@@ -33,6 +36,17 @@ type Platform struct {
 	Asker *extensions.Asker
 	// Journal records the changes.
 	Journal *journal.Journal
+	// Languages are the site's translations of the plugin. NewPlatform finds them in the
+	// site's wp-content, if it is known.
+	Languages *text.Translations
+
+	zones zones
+	reads sharedReads
+	asked askedFor
+}
+
+// Config is what the owner of a site decides about it.
+type Config struct {
 	// BookingMetaKeys are additional keys of booking meta to show, such as those of add-ons.
 	BookingMetaKeys []string
 	// RefuseIgnored refuses writes that an extension would decide about but that is not honoured.
@@ -40,55 +54,32 @@ type Platform struct {
 	// DefaultStatusOfSite gives bookings that are sent without a status that of the service or the site in
 	// place of approved.
 	DefaultStatusOfSite bool
-
-	// Languages are the site's translations of the plugin. NewPlatform finds them in the
-	// site's wp-content, if it is known.
-	Languages *text.Translations
-
-	DB     *wpdb.DB
-	Now    domain.Clock
-	zones  zones
-	shared *Shared
-
-	fingerprints *ReadQueue[struct{}, string]
 }
 
 // NewPlatform returns the platform of a database.
 func NewPlatform(db *wpdb.DB, now domain.Clock) *Platform {
 	return &Platform{
-		DB: db, Now: now, Random: rand.Reader, Pick: mathrand.IntN, Journal: journal.New(db, now),
-		Languages: text.NewTranslations(db.Content()), shared: NewShared(), fingerprints: newFingerprints(db),
+		DB: db, Now: now, Random: rand.Reader, Pick: mathrand.IntN, Journal: journal.New(db, now), Languages: text.NewTranslations(db.Content()),
 	}
 }
 
 // Session is one request's view of the platform: what is installed, the time zone and the
 // time.
 type Session struct {
-	DB     *wpdb.DB
-	Schema *wpdb.Schema
-	Zone   Zone
+	Platform *Platform
+	DB       *wpdb.DB
+	Schema   *wpdb.Schema
+	Zone     Zone
 	// Now stays the same throughout a request.
 	Now     time.Time
 	options domain.Options // as stored
 	plugins wpdb.Plugins
-	Random  io.Reader
-	Pick    func(n int) int
-	Events  *extensions.Relay
-	Asker   *extensions.Asker
 	// Warnings are about the response, for the client.
-	Warnings      []string
-	journal       *journal.Journal
-	caller        *keys.Key // whose permissions apply; nil for the program itself
-	MetaKeys      []string  // see Platform.BookingMetaKeys
-	refuseIgnored bool      // see Platform.RefuseIgnored
-	// DefaultStatusOfSite is that of the Platform.
-	DefaultStatusOfSite bool
-	languages           *text.Translations
-	Shared              *Shared
-	asCaller            *Session      // the session of AsCaller; nil for this one
-	NoSharing           bool          // shares no statements with other requests
-	Export              *ExportCursor // nil for lists in pages, see ExportWith
-	AuthenticatedAt     uint64        // see keys.Principal
+	Warnings  []string
+	caller    *keys.Key     // whose permissions apply; nil for the program itself
+	asCaller  *Session      // the session of AsCaller; nil for this one
+	NoSharing bool          // shares no statements with other requests
+	Export    *ExportCursor // nil for lists in pages, see ExportWith
 }
 
 // Warn adds a warning for whoever asked, once.
@@ -109,7 +100,7 @@ func (s *Session) RequirePermission(permission string) error {
 
 // Idempotency returns the store of responses to requests with an idempotency key.
 func (s *Session) Idempotency() keys.ResponseStore {
-	return keys.ResponseStore{DB: s.DB, Now: s.Now, Random: s.Random}
+	return keys.ResponseStore{DB: s.DB, Now: s.Now, Random: s.Platform.Random}
 }
 
 // pluginFile identifies the plugin, whatever its folder is called.
@@ -155,10 +146,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 	}
 	zone := p.zones.find(wpdb.PlainText(options["timezone_string"]), wpdb.PlainText(options["gmt_offset"]))
 	return &Session{
-		DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(),
-		options: options, plugins: plugins, Random: p.Random, Pick: p.Pick, Events: p.Events, Asker: p.Asker, journal: p.Journal, MetaKeys: p.BookingMetaKeys, refuseIgnored: p.RefuseIgnored,
-		DefaultStatusOfSite: p.DefaultStatusOfSite,
-		languages:           p.Languages, Shared: p.shared, NoSharing: true,
+		Platform: p, DB: p.DB, Schema: schema, Zone: zone, Now: p.Now(), options: options, plugins: plugins, NoSharing: true,
 	}, nil
 }
 
@@ -169,7 +157,7 @@ func (p *Platform) session(ctx context.Context, options domain.Options) (*Sessio
 func (p *Platform) Serve(ctx context.Context, principal keys.Principal, work func(*Session) error) error {
 	site, err := p.session(ctx, principal.Options)
 	if err == nil {
-		site.AuthenticatedAt, site.NoSharing = principal.Lookup, false
+		site.NoSharing = false
 		if err = restrict(site, &principal.Key); err == nil {
 			err = work(site)
 		}

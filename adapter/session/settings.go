@@ -89,7 +89,7 @@ func TranslationProblem(ctx context.Context, s *Session) (*text.TranslationProbl
 	if err != nil {
 		return nil, err
 	}
-	return s.languages.Problem(wpdb.PlainText(options[optionLanguage])), nil
+	return s.Platform.Languages.Problem(wpdb.PlainText(options[optionLanguage])), nil
 }
 
 // currencySettings are the settings of Currency.
@@ -130,7 +130,7 @@ func (s *Session) WriteSettings(ctx context.Context) (WriteSettings, error) {
 	return WriteSettings{
 		Settings: settings, SiteURL: wpdb.PlainText(options["siteurl"]), UploadURL: uploadURL(s, options), Cron: options["cron"],
 		DateFormat: cmp.Or(settings[settingDateFormat], "m/d/Y"), Clock24: settings[settingTimeSystem] == "24", Currency: CurrencyOf(settings),
-		Texts: s.languages.Texts(wpdb.PlainText(options[optionLanguage])), PayAtOnce: payAtOnce(settings, processors),
+		Texts: s.Platform.Languages.Texts(wpdb.PlainText(options[optionLanguage])), PayAtOnce: payAtOnce(settings, processors),
 	}, nil
 }
 

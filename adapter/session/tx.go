@@ -126,10 +126,10 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 // wakeWorkers wakes the workers that process what a transaction left for them.
 func (s *Session) wakeWorkers() {
 	if len(s.toldEvents()) > 0 {
-		s.Events.Wake()
+		s.Platform.Events.Wake()
 	}
-	if s.journal != nil {
-		s.journal.Wake()
+	if s.Platform.Journal != nil {
+		s.Platform.Journal.Wake()
 	}
 }
 

@@ -69,7 +69,9 @@ const (
 // for the one that firstLocation finds.
 func LoadBookable(ctx context.Context, s *session.Session, service, agent int64, location *int64) (v Service, resources []availability.Resource, known bool, err error) {
 	at := domain.ValueOr(location, 0)
-	rows, err := readBookable(ctx, s, bookableKey{s.Schema, service, agent, at})
+	rows, err := session.ReadStatement(ctx, s, bookableRows(s, service, agent, at), func(ctx context.Context, stmt sq.Sqlizer) ([]bookableRow, error) {
+		return wpdb.All(ctx, s.DB, "read service", stmt, scanBookableRow)
+	})
 	v = Service{Service: availability.Service{ID: service}}
 	settings, first := map[string]string{}, map[string]int64{}
 	for _, row := range rows {
@@ -78,9 +80,7 @@ func LoadBookable(ctx context.Context, s *session.Session, service, agent int64,
 			v, known = row.Service, true
 			v.ID = service
 		case row.setting == nil:
-			if (agent == 0 || row.resource.Agent == agent) && (at == 0 || row.resource.Location == at) {
-				resources = append(resources, row.resource)
-			}
+			resources = append(resources, row.resource)
 		case first[row.name] == 0 || *row.setting < first[row.name]: // the first row with a name counts
 			settings[row.name], first[row.name] = wpdb.PlainText(row.value), *row.setting
 		}
@@ -97,31 +97,6 @@ func LoadBookable(ctx context.Context, s *session.Session, service, agent int64,
 	return v, resources, known, err
 }
 
-// bookableKey says what readBookable reads, and from which tables.
-type bookableKey struct {
-	schema                   *wpdb.Schema
-	service, agent, location int64 // 0 for any
-}
-
-// fewConnections is up to how many connections of a service are read together, so that searches for
-// different agents and locations can share a statement.
-const fewConnections = 100
-
-// readBookable reads bookableRows, which may include connections of other agents and locations.
-func readBookable(ctx context.Context, s *session.Session, key bookableKey) ([]bookableRow, error) {
-	_, many := s.Shared.WidelyOffered.Load(key.service)
-	if key.service != 0 && !s.NoSharing && !many {
-		key.agent, key.location = 0, 0
-	}
-	rows, err := session.ReadShared(ctx, s, key, func(ctx context.Context) ([]bookableRow, error) {
-		return wpdb.All(ctx, s.DB, "read service", bookableRows(s, key.service, key.agent, key.location), scanBookableRow)
-	})
-	if len(rows) > fewConnections {
-		s.Shared.WidelyOffered.Store(key.service, true)
-	}
-	return rows, err
-}
-
 // bookableRow is a row of a service, a setting or a connection. The columns of the other two are empty.
 type bookableRow struct {
 	service *int64 // the id, in a service's row
@@ -131,7 +106,7 @@ type bookableRow struct {
 	resource    availability.Resource
 }
 
-// bookableRows selects what readBookable reads.
+// bookableRows selects a service, the settings and the connections that LoadBookable reads.
 func bookableRows(s *session.Session, service, agent, location int64) sq.Sqlizer {
 	const ofSetting, ofConnection = 3, 3
 	stmt := sq.Select("s.id", "s.status = 'active'", "s.duration", "s.buffer_before", "s.buffer_after", "s.timeblock_interval", "s.capacity_min",

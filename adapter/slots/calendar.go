@@ -79,18 +79,12 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 	rules := rulesOf(service, q, *in)
 	rules.limited, rules.calendars = limited, activeCalendars(s, service.settings)
 	part := calendarPart{scope, q.From, q.To, q.To + 1}
-	all, err := session.SharedOf(s, newCalendarReads).load(ctx, s, rules, part)
+	content, err := readContent(ctx, s, rules, part)
 	if err != nil {
 		return err
 	}
-	rows := make([]calendarRow, 0, len(all.rows))
-	for _, r := range all.rows { // some may have been read for other requests
-		if part.concerns(r, rules) {
-			rows = append(rows, r)
-		}
-	}
 	limits := map[int64]int64{} // ids of rows
-	for _, r := range rows {
+	for _, r := range content.rows {
 		switch r.kind {
 		case hoursRow:
 			in.WorkPeriods = append(in.WorkPeriods, r.workPeriod())
@@ -106,16 +100,10 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 			}
 		}
 	}
-	events := make([]availability.CalendarEvent, 0, len(all.events))
-	for _, e := range all.events {
-		if slices.Contains(scope.agents, e.Agent) {
-			events = append(events, e)
-		}
-	}
-	in.Events = availability.BlockedByEvents(events, q.From, q.To)
-	in.AssetUses = shownUses(s, all.uses)
+	in.Events = availability.BlockedByEvents(content.events, q.From, q.To)
+	in.AssetUses = shownUses(s, content.uses)
 	last := lastDay(q, *in)
-	for _, r := range rows {
+	for _, r := range content.rows {
 		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
 			b.Hold = r.kind == holdRow
 			if !s.Scope().Covers(r.agent, r.service, r.location) {
@@ -125,6 +113,13 @@ func readCalendar(ctx context.Context, s *session.Session, service Service, scop
 		}
 	}
 	return nil
+}
+
+// calendarPart is a part of the calendar: some resources on some days.
+type calendarPart struct {
+	scope    resourceScope
+	from, to availability.Day
+	last     availability.Day // the last day with bookings that may block the part; perhaps the day after its own last day
 }
 
 // calendarContent is the data read for a part of the calendar.
@@ -159,7 +154,9 @@ func calendarRows(ctx context.Context, s *session.Session, rules blockingRules, 
 		}
 	}
 	// A time hidden from the caller is not free either.
-	return wpdb.All(ctx, s.DB.Unfiltered(), "read calendar", records.UnionAll(bookings, others...), scanCalendarRow)
+	return session.ReadStatement(ctx, s, records.UnionAll(bookings, others...), func(ctx context.Context, stmt sq.Sqlizer) ([]calendarRow, error) {
+		return wpdb.All(ctx, s.DB.Unfiltered(), "read calendar", stmt, scanCalendarRow)
+	})
 }
 
 func scanCalendarRow(row wpdb.Scanner) (r calendarRow, err error) {
@@ -203,22 +200,6 @@ func scopeOf(resources []availability.Resource) (scope resourceScope) {
 		*ids = slices.Compact(*ids)
 	}
 	return scope
-}
-
-// with returns the ids of both.
-func (scope resourceScope) with(other resourceScope) (both resourceScope) {
-	join := func(a, b []int64) []int64 {
-		ids := slices.Concat(a, b)
-		slices.Sort(ids)
-		return slices.Compact(ids)
-	}
-	return resourceScope{join(scope.agents, other.agents), join(scope.services, other.services), join(scope.locations, other.locations)}
-}
-
-// covers is covering for a row that was read.
-func (scope resourceScope) covers(r blockingRow) bool {
-	orAll := func(ids []int64, id int64) bool { return id == 0 || slices.Contains(ids, id) }
-	return orAll(scope.agents, r.agent) && orAll(scope.services, r.service) && orAll(scope.locations, r.location)
 }
 
 // covering returns the condition that a row of rules applies to any of the resources. A zero in the row

@@ -43,7 +43,7 @@ func askOffers(ctx context.Context, s *session.Session, draft extensions.Draft, 
 	if len(months) == 0 {
 		return availability.Offers{}, titles, nil
 	}
-	answers, err := s.Asker.Offers(ctx, months)
+	answers, err := s.Platform.Asker.Offers(ctx, months)
 	if err != nil {
 		return nil, titles, s.Away(err, titles)
 	}

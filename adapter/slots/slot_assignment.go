@@ -58,7 +58,7 @@ func Assign(ctx context.Context, tx *session.Tx, service Service, resources []av
 	if err != nil {
 		return nil, err
 	}
-	choice := availability.Choice{Order: availability.AgentOrder(service.settings[session.SettingAgentOrder]), Pick: tx.Pick}
+	choice := availability.Choice{Order: availability.AgentOrder(service.settings[session.SettingAgentOrder]), Pick: tx.Platform.Pick}
 	if q.Agent == 0 && (choice.Order == availability.BusiestAgent || choice.Order == availability.IdlestAgent) {
 		if choice.Load, err = bookingsOfDay(ctx, tx.Session, q.At.Day, scopeOf(resources).agents); err != nil {
 			return nil, err

@@ -80,7 +80,7 @@ func (e *examination) examineSite(ctx context.Context, site *session.Session) er
 		e.add(Entry{Code: AgentOrder, Level: Minor, Do: Say("Choose one in its settings."),
 			Text: Say("the plugin does not know the site's any_agent_order, which is %s: it offers times for any agent and refuses to book them, and Bookside chooses at random", string(order))})
 	}
-	if !site.DefaultStatusOfSite {
+	if !site.Platform.Config.DefaultStatusOfSite {
 		statuses, err := slots.UnconfirmedStatuses(ctx, site)
 		if err != nil {
 			return err

@@ -77,7 +77,7 @@ func siteEntries(ctx context.Context, p *session.Platform) ([]Entry, error) {
 		return list, err
 	}
 	list = append(list, extensionsEntry(active))
-	if len(extensions.AskedOf(active)) > 0 && site.Asker != nil && site.Asker.Unanswered() {
+	if len(extensions.AskedOf(active)) > 0 && site.Platform.Asker != nil && site.Platform.Asker.Unanswered() {
 		list = append(list, Unanswered(Say("WordPress does not answer what extensions decide")))
 	}
 	return list, nil

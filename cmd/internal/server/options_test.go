@@ -44,11 +44,11 @@ func TestPlatformAsksWordPress(t *testing.T) {
 func TestPlatformRefusesWhatExtensionsDecide(t *testing.T) {
 	t.Parallel()
 	c := settings.Default()
-	if NewPlatform(c, new(wpdb.DB), time.Now).RefuseIgnored {
+	if NewPlatform(c, new(wpdb.DB), time.Now).Config.RefuseIgnored {
 		t.Error("it refuses by default")
 	}
 	c.Extensions.Unknown = settings.RefuseUnknown
-	if !NewPlatform(c, new(wpdb.DB), time.Now).RefuseIgnored {
+	if !NewPlatform(c, new(wpdb.DB), time.Now).Config.RefuseIgnored {
 		t.Error("it does not refuse")
 	}
 }

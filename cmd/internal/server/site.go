@@ -98,9 +98,10 @@ func (s *Server) migrate(ctx context.Context, db *wpdb.DB) error {
 // NewPlatform returns the platform of a configured site.
 func NewPlatform(c settings.Config, db *wpdb.DB, now domain.Clock) *session.Platform {
 	platform := session.NewPlatform(db, now)
-	platform.BookingMetaKeys = c.Compat.BookingMetaKeys
-	platform.RefuseIgnored = c.Extensions.Unknown == settings.RefuseUnknown
-	platform.DefaultStatusOfSite = c.Bookings.DefaultStatus == settings.DefaultSite
+	platform.Config = session.Config{
+		BookingMetaKeys: c.Compat.BookingMetaKeys, RefuseIgnored: c.Extensions.Unknown == settings.RefuseUnknown,
+		DefaultStatusOfSite: c.Bookings.DefaultStatus == settings.DefaultSite,
+	}
 	platform.Asker = NewAsker(c, platform)
 	return platform
 }
