@@ -181,7 +181,6 @@ func texts(t *testing.T) map[string]string {
 
 // notRun lists the first words of commands that no script runs, with the reason.
 var notRun = map[string]string{
-	"go test ./...":         "it is this test",
 	"go run ./cmd/demo":     "it serves until it is stopped; its own tests run it",
 	"go run ./docker/bench": "minutes",
 	"BOOKSIDE_TEST_DSN='root@tcp(127.0.0.1:3307)/' go run ./docker/bench": "minutes",
@@ -190,7 +189,6 @@ var notRun = map[string]string{
 	"docker/release/run":      "minutes, and the key of releases",
 	"sudo docker/release/try": "root, and minutes",
 	"sudo apt install":        "root; docker/release/try installs the packages",
-	"sudo apt purge":          "as above",
 	"sudo bookside setup":     "root and systemd; TestSetup… run it on machines in a directory",
 	"sudo ./bookside setup":   "as above",
 	"sudo systemctl enable":   "root and systemd",
@@ -210,8 +208,6 @@ var notRun = map[string]string{
 	"bookside verify":    "the companion in a WordPress; TestCompanionDecidesTimes runs it",
 	"./bookside compare": "the PHP extension; TestCompareCommand runs it with a server in its place",
 	"./bookside check --grants --wp-config /var/www/html/wp-config.php | grep": "it changes an account of the server; TestCommandsNameWhatTheyLack executes the statements",
-	"curl -X POST localhost:8081/reset":                                        "a demo that serves; its TestReset asks for it",
-	`curl -d '{"advance": "2h30m"}' localhost:8081/clock`:                      "as above; its TestClock asks for it",
 	"./bookside serve": "it serves until it is stopped; TestProcess runs it",
 }
 
