@@ -1,6 +1,7 @@
 package wpdb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -115,23 +116,11 @@ func (c Config) withDefaults() (Config, *mysql.Config, error) {
 	if err := c.setTLS(driver); err != nil {
 		return c, nil, err
 	}
-	if c.MaxOpen == 0 {
-		c.MaxOpen = 10
-	}
-	if c.AcquireTimeout == 0 {
-		c.AcquireTimeout = 2 * time.Second
-	}
-	if c.StatementTimeout == 0 {
-		c.StatementTimeout = 10 * time.Second
-	}
-	if c.LockWait == 0 {
-		c.LockWait = 5 * time.Second
-	}
-	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = 5 * time.Second
-	}
-	if c.IOTimeout == 0 {
-		c.IOTimeout = c.StatementTimeout + 5*time.Second // the server has to time out first, because it reports why
-	}
+	c.MaxOpen = cmp.Or(c.MaxOpen, 10)
+	c.AcquireTimeout = cmp.Or(c.AcquireTimeout, 2*time.Second)
+	c.StatementTimeout = cmp.Or(c.StatementTimeout, 10*time.Second)
+	c.LockWait = cmp.Or(c.LockWait, 5*time.Second)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
+	c.IOTimeout = cmp.Or(c.IOTimeout, c.StatementTimeout+5*time.Second) // the server has to time out first, because it reports why
 	return c, driver, nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"syscall"
 
 	"github.com/go-sql-driver/mysql"
@@ -29,10 +30,6 @@ var (
 	ErrRefused      = errors.New("row violates a constraint of its table") // a CHECK constraint
 	ErrTimeout      = errors.New("statement took too long")                //
 	ErrLinkLost     = errors.New("connection lost")                        // a write may or may not have happened
-	ErrKeyTooLong   = errors.New("columns are too long for an index")      //
-	ErrTooManyEdits = errors.New("too many rows changed meanwhile")        // to add an index while others write
-	ErrUnsupported  = errors.New("the database cannot run this statement") // as the demo's own for some of limited keys
-	ErrNoIndex      = errors.New("no such index")                          // to drop, of a table that is there
 	// ErrSilent accompanies the error of a connection that the server accepted, but on which it did not
 	// answer in time.
 	ErrSilent = errors.New("the server does not answer")
@@ -57,7 +54,7 @@ var numbers = map[uint16]error{
 	1044: ErrAccessDenied, 1045: ErrAccessDenied, 1142: ErrAccessDenied, 1143: ErrAccessDenied, 1698: ErrAccessDenied,
 	1049: ErrNoDatabase, secureTransport: ErrTLSDemanded,
 	unknownColumn: ErrSchema, 1146: ErrSchema, 1364: ErrSchema, 1416: ErrSchema, 3140: ErrSchema, 4078: ErrSchema, 6136: ErrSchema,
-	1072: ErrSchema, 1091: ErrNoIndex, // columns to index, and indexes
+	1072: ErrSchema,                                                                // columns to index
 	1062: ErrDuplicate, 1586: ErrDuplicate, 1061: ErrDuplicate, 1060: ErrDuplicate, // rows, indexes and columns
 	lockWaitTimeout: ErrConflict, 1213: ErrConflict, 1020: ErrConflict, 1412: ErrConflict,
 	3101:     ErrConflict,                                                // Group Replication: another member was first
@@ -73,43 +70,36 @@ var numbers = map[uint16]error{
 	1317: ErrTimeout, 1969: ErrTimeout, 3024: ErrTimeout,
 	2006: ErrLinkLost, 2013: ErrLinkLost, 1927: ErrLinkLost, 4031: ErrLinkLost, 2055: ErrLinkLost,
 	1152: ErrLinkLost, 1158: ErrLinkLost, 1159: ErrLinkLost, 1160: ErrLinkLost, 1161: ErrLinkLost, 1184: ErrLinkLost,
-	1071: ErrKeyTooLong, 1709: ErrKeyTooLong,
-	1799: ErrTooManyEdits,
-	1235: ErrUnsupported,
 	1180: ErrLinkLost, // an engine failed at COMMIT
 }
-
-// notReady is the error of every statement on a Galera node that is not part of
-// the primary component.
-const notReady = 1047
 
 // IsInterrupted reports whether a statement was killed, took too long or lost its connection. Repeating it
 // may succeed.
 func IsInterrupted(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, ErrLinkLost) }
 
-// isRedefinition reports whether a column or an index already exists; a duplicate row does not count.
-func isRedefinition(err error) bool {
+// hasNumber reports whether the server gave an error one of these numbers.
+func hasNumber(err error, numbers ...uint16) bool {
 	var failed *Error
-	return errors.As(err, &failed) && (failed.Number == 1060 || failed.Number == 1061)
+	return errors.As(err, &failed) && slices.Contains(numbers, failed.Number)
 }
 
 // IsUnknownColumn reports whether an ErrSchema is about a missing column.
-func IsUnknownColumn(err error) bool {
-	var failed *Error
-	return errors.As(err, &failed) && failed.Number == unknownColumn
-}
-
-// unknownColumn is the error number of a column that does not exist.
-const unknownColumn = 1054
-
-// lockWaitTimeout is the error number of a lock timeout.
-const lockWaitTimeout = 1205
+func IsUnknownColumn(err error) bool { return hasNumber(err, unknownColumn) }
 
 // IsLockWait reports whether an ErrConflict is a statement that waited too long for a lock and was undone.
-func IsLockWait(err error) bool {
-	var failed *Error
-	return errors.As(err, &failed) && failed.Number == lockWaitTimeout
-}
+func IsLockWait(err error) bool { return hasNumber(err, lockWaitTimeout) }
+
+// Error numbers that matter by themselves.
+const (
+	failedCommit    = 1180 // ER_ERROR_DURING_COMMIT
+	lockWaitTimeout = 1205
+	notReady        = 1047 // of every statement on a Galera node that is not part of the primary component
+	redefinedColumn = 1060
+	redefinedIndex  = 1061
+	rejectedLogin   = 1045 // the server does not say whether the password is wrong or the account demands TLS
+	secureTransport = 3159 // of a server that accepts no plain text at all
+	unknownColumn   = 1054
+)
 
 // Error is a failed statement: the operation, what the error means, and the
 // server's error number, 0 if there is none.

@@ -10,9 +10,6 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
-// ownIndexPrefix starts the names of all our indexes and of no others.
-const ownIndexPrefix = "bookside_"
-
 // Index is an index of one of the plugin's tables.
 type Index struct {
 	Table   Table
@@ -23,11 +20,8 @@ type Index struct {
 
 // OwnIndex returns our index on columns of a table.
 func OwnIndex(t Table, columns ...string) Index {
-	return Index{Table: t, Name: ownIndexPrefix + strings.Join(columns, "_"), Columns: columns}
+	return Index{Table: t, Name: "bookside_" + strings.Join(columns, "_"), Columns: columns}
 }
-
-// Own reports whether the index is one of ours.
-func (i Index) Own() bool { return strings.HasPrefix(i.Name, ownIndexPrefix) }
 
 // Serves reports whether every use of the other index can be served by this one.
 func (i Index) Serves(other Index) bool {

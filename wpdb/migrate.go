@@ -419,7 +419,7 @@ func (db *DB) MigrateOwnTables(ctx context.Context) (done []string, err error) {
 		// The server chooses the fastest way, which for our columns rewrites no row.
 		_, err := Exec(ctx, db, "migrate own tables", sq.Expr(statement))
 		switch {
-		case isRedefinition(err): // another process was faster
+		case hasNumber(err, redefinedColumn, redefinedIndex): // another process was faster
 		case err != nil:
 			return done, fmt.Errorf("%s: %w", statement, err)
 		default:

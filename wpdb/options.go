@@ -3,6 +3,8 @@ package wpdb
 import (
 	"context"
 	"errors"
+	"iter"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -121,17 +123,11 @@ func (db *DB) SuperAdmins(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	value, err := MaybeUnserialize(list)
-	admins, ok := value.(*PHPArray)
+	admins, ok := value.(map[any]any)
 	if err != nil || !ok {
 		return nil, nil //nolint:nilerr // without a network there is no such list
 	}
-	var logins []string
-	for _, login := range admins.All() {
-		if name, ok := login.(string); ok {
-			logins = append(logins, name)
-		}
-	}
-	return logins, nil
+	return textsIn(maps.Values(admins)), nil
 }
 
 // networkOption returns an option of the network, or an empty text for a site outside a network.
@@ -180,16 +176,20 @@ func listsPlugin(serialised, file string) bool {
 // list) of a serialised array. An unreadable value lists nothing.
 func listedPlugins(serialised string) (files []string) {
 	value, err := MaybeUnserialize(serialised)
-	list, ok := value.(*PHPArray)
+	list, ok := value.(map[any]any)
 	if err != nil || !ok {
 		return nil
 	}
-	for key, value := range list.All() {
-		for _, entry := range []any{key, value} {
-			if file, ok := entry.(string); ok {
-				files = append(files, file)
-			}
+	return append(textsIn(maps.Keys(list)), textsIn(maps.Values(list))...)
+}
+
+// textsIn returns the texts among values, in order.
+func textsIn(values iter.Seq[any]) (texts []string) {
+	for value := range values {
+		if text, ok := value.(string); ok {
+			texts = append(texts, text)
 		}
 	}
-	return files
+	slices.Sort(texts)
+	return texts
 }

@@ -50,12 +50,10 @@ func TestUserMetaIsSerialised(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	const object, harmless = `O:12:"Some_Class":1:{s:1:"a";i:1;}`, `s:34:"O:12:"Some_Class":1:{s:1:"a";i:1;}";`
-	var roles wpdb.PHPArray
-	roles.Set("subscriber", true)
 	if err := db.AddUserMeta(t.Context(), 900,
 		wpdb.UserMeta{Key: "first_name", Value: wpdb.PHPText(object)},
 		wpdb.UserMeta{Key: "last_name", Value: wpdb.PHPText("Zoë")},
-		wpdb.UserMeta{Key: "wp_capabilities", Value: &roles},
+		wpdb.UserMeta{Key: "wp_capabilities", Value: wpdb.PHPRole("subscriber")},
 	); err != nil {
 		t.Fatal(err)
 	}

@@ -1,32 +1,13 @@
 package wpdb
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// phpWantPair and phpWantArray describe an expected array.
-type (
-	phpWantPair  struct{ Key, Value any }
-	phpWantArray []phpWantPair
-)
-
-// plainPHP converts arrays to pairs for comparison.
-func plainPHP(value any) any {
-	array, ok := value.(*PHPArray)
-	if !ok {
-		return value
-	}
-	list := phpWantArray{}
-	for k, v := range array.All() {
-		list = append(list, phpWantPair{k, plainPHP(v)})
-	}
-	return list
-}
 
 func TestUnserializePHP(t *testing.T) {
 	t.Parallel()
@@ -51,28 +32,24 @@ func TestUnserializePHP(t *testing.T) {
 		"string of its own marks": {`s:6:"a";}:"";`, `a";}:"`},
 		"length in bytes":         {`s:8:"Zoë😀";`, "Zoë😀"},
 		"not UTF-8":               {"s:2:\"\xff\x00\";", "\xff\x00"},
-		"empty array":             {`a:0:{}`, phpWantArray{}},
+		"empty array":             {`a:0:{}`, map[any]any{}},
 		"active_plugins": {
 			`a:2:{i:0;s:23:"latepoint/latepoint.php";i:2;s:19:"akismet/akismet.php";}`,
-			phpWantArray{{int64(0), "latepoint/latepoint.php"}, {int64(2), "akismet/akismet.php"}},
+			map[any]any{int64(0): "latepoint/latepoint.php", int64(2): "akismet/akismet.php"},
 		},
-		"active_sitewide_plugins": {
-			`a:1:{s:23:"latepoint/latepoint.php";i:1718000000;}`,
-			phpWantArray{{"latepoint/latepoint.php", int64(1718000000)}},
-		},
-		"wp_capabilities": {`a:1:{s:13:"administrator";b:1;}`, phpWantArray{{"administrator", true}}},
+		"wp_capabilities": {`a:1:{s:13:"administrator";b:1;}`, map[any]any{"administrator": true}},
 		"cron": {
 			`a:2:{i:1718000060;a:1:{s:23:"latepoint_process_queue";a:1:{s:32:"40cd750bba9870f18aada2478b24840a";` +
 				`a:3:{s:8:"schedule";s:5:"5min+";s:4:"args";a:0:{}s:8:"interval";i:300;}}}s:7:"version";i:2;}`,
-			phpWantArray{
-				{int64(1718000060), phpWantArray{{"latepoint_process_queue", phpWantArray{{"40cd750bba9870f18aada2478b24840a", phpWantArray{
-					{"schedule", "5min+"}, {"args", phpWantArray{}}, {"interval", int64(300)},
-				}}}}}},
-				{"version", int64(2)},
+			map[any]any{
+				int64(1718000060): map[any]any{"latepoint_process_queue": map[any]any{"40cd750bba9870f18aada2478b24840a": map[any]any{
+					"schedule": "5min+", "args": map[any]any{}, "interval": int64(300),
+				}}},
+				"version": int64(2),
 			},
 		},
-		"key of digits":        {`a:3:{s:1:"7";N;s:2:"07";N;s:2:"-0";N;}`, phpWantArray{{int64(7), nil}, {"07", nil}, {"-0", nil}}},
-		"key that comes again": {`a:3:{i:7;i:1;i:8;i:2;s:1:"7";i:3;}`, phpWantArray{{int64(7), int64(3)}, {int64(8), int64(2)}}},
+		"key of digits":        {`a:3:{s:1:"7";N;s:2:"07";N;s:2:"-0";N;}`, map[any]any{int64(7): nil, "07": nil, "-0": nil}},
+		"key that comes again": {`a:3:{i:7;i:1;i:8;i:2;s:1:"7";i:3;}`, map[any]any{int64(7): int64(3), int64(8): int64(2)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +57,7 @@ func TestUnserializePHP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, plainPHP(got)); diff != "" {
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("value (-want +got):\n%s", diff)
 			}
 		})
@@ -136,82 +113,27 @@ func TestUnserializePHPRejects(t *testing.T) {
 		"key that is an array":        {`a:1:{a:0:{}N;}`, 5},
 		"one array too deep":          {nestedPHP(maxPHPSerialDepth + 1), 9 * maxPHPSerialDepth},
 		"bad value in array":          {`a:1:{i:0;b:7;}`, 9},
+		"object":                      {`a:1:{i:0;O:8:"stdClass":1:{s:3:"key";s:6:"secret";}}`, 9},
+		"own serialisation":           {`a:1:{i:0;C:11:"ArrayObject":6:{x:i:0;}}`, 9},
+		"enumeration":                 {`a:1:{i:0;E:11:"Suit:Hearts";}`, 9},
+		"reference":                   {`a:1:{i:0;R:1;}`, 9},
+		"reference to a key":          {`a:1:{i:0;r:1;}`, 9},
 		"longer than 4 MiB, all told": {`s:4194304:"` + strings.Repeat("x", 1<<22) + `";`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := UnserializePHP(tc.in)
-			var rejected *PHPSerialError
-			if !errors.As(err, &rejected) {
-				t.Fatalf("got %v and error %v, want a *PHPSerialError", got, err)
-			}
-			if got != nil || rejected.Offset != tc.offset {
-				t.Errorf("got %v refused at %d, want nothing refused at %d", got, rejected.Offset, tc.offset)
-			}
-		})
-	}
-}
-
-func TestUnserializePHPObjects(t *testing.T) {
-	t.Parallel()
-	for name, in := range map[string]string{
-		"object":             `O:8:"stdClass":1:{s:3:"key";s:6:"secret";}`,
-		"own serialisation":  `C:11:"ArrayObject":6:{x:i:0;}`,
-		"enumeration":        `E:11:"Suit:Hearts";`,
-		"reference":          `R:1;`,
-		"reference to a key": `r:1;`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := UnserializePHP(`a:1:{i:0;` + in + `}`)
-			var rejected *PHPSerialError
-			if !errors.Is(err, ErrPHPObject) || !errors.As(err, &rejected) || rejected.Offset != 9 {
-				t.Errorf("error %v, want ErrPHPObject at offset 9", err)
-			}
-			if strings.Contains(err.Error(), "secret") {
+			if err != nil && strings.Contains(err.Error(), "secret") {
 				t.Error("the error shows the value")
 			}
-		})
-	}
-}
-
-func TestPHPArrayLookup(t *testing.T) {
-	t.Parallel()
-	value, err := UnserializePHP(`a:3:{s:5:"admin";b:1;i:7;s:5:"seven";s:4:"none";N;}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	array, ok := value.(*PHPArray)
-	if !ok || array.Len() != 3 {
-		t.Fatalf("got %#v, want an array of 3", value)
-	}
-	type found struct {
-		value any
-		ok    bool
-	}
-	get := func(value any, ok bool) found { return found{value, ok} }
-	for name, tc := range map[string]struct{ got, want found }{
-		"by name":                  {get(array.Get("admin")), found{true, true}},
-		"by number":                {get(array.Index(7)), found{"seven", true}},
-		"by number as text":        {get(array.Get("7")), found{"seven", true}},
-		"null is there":            {get(array.Get("none")), found{nil, true}},
-		"absent name":              {get(array.Get("Admin")), found{}},
-		"absent number":            {get(array.Index(0)), found{}},
-		"text that only resembles": {get(array.Get("+7")), found{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if tc.got != tc.want {
-				t.Errorf("%s: got %v, want %v", name, tc.got, tc.want)
+			if got != nil || err == nil || !strings.Contains(err.Error(), fmt.Sprintf("offset %d: ", tc.offset)) {
+				t.Errorf("got %v, error %v, want one at offset %d", got, err, tc.offset)
 			}
 		})
 	}
-	for range array.All() {
-		break // stopping the iteration early is allowed
-	}
 }
 
-// FuzzUnserializePHP: any accepted value can be serialised and read again as the same
-// value.
+// FuzzUnserializePHP: whatever a text is, it is read or refused, and one that is read fills its length.
 func FuzzUnserializePHP(f *testing.F) {
 	for _, seed := range []string{
 		`N;`, `b:1;`, `i:-5;`, `d:1.5E+3;`, `d:-INF;`, `d:NAN;`, `s:3:"a;b";`, `O:1:"a":0:{}`, `a:1000000:{i:0;N;}`,
@@ -221,21 +143,11 @@ func FuzzUnserializePHP(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		value, err := UnserializePHP(in)
-		if err != nil {
-			var rejected *PHPSerialError
-			if !errors.As(err, &rejected) || rejected.Offset < 0 || rejected.Offset > len(in) {
-				t.Fatalf("refused with %v", err)
-			}
+		if _, err := UnserializePHP(in); err != nil {
 			return
 		}
-		written := serializePHP(value)
-		again, err := UnserializePHP(written)
-		if err != nil {
-			t.Fatalf("%q was read, but not when written as %q: %v", in, written, err)
-		}
-		if rewritten := serializePHP(again); rewritten != written {
-			t.Fatalf("%q became %q", written, rewritten)
+		if value, err := UnserializePHP(in + "N;"); err == nil {
+			t.Fatalf("%q is read, and with more behind it as %v", in, value)
 		}
 	})
 }

@@ -24,7 +24,7 @@ import (
 // phpTable matches the name of such a table in a statement, with any prefix.
 var phpTable = regexp.MustCompile(`(?i)\b\w*(?:(?:user|post|term|comment|blog|site)meta|options|latepoint_(?:settings|sessions))\b`)
 
-// PHPValue is a value for such a table: a PHPText or a *PHPArray.
+// PHPValue is a value for such a table: a PHPText or a PHPRole.
 type PHPValue interface {
 	// stored returns the value as WordPress stores it (maybe_serialize).
 	stored() string
@@ -36,12 +36,18 @@ type PHPText string
 
 func (t PHPText) stored() string {
 	if isSerialized(string(t), false) {
-		return serializePHP(string(t))
+		return serializeText(string(t))
 	}
 	return string(t)
 }
 
-func (a *PHPArray) stored() string { return serializePHP(a) }
+// PHPRole is the capabilities of a user with this role alone: an array of the role and true.
+type PHPRole string
+
+func (r PHPRole) stored() string { return "a:1:{" + serializeText(string(r)) + "b:1;}" }
+
+// serializeText is PHP's serialize for a text.
+func serializeText(text string) string { return fmt.Sprintf(`s:%d:"%s";`, len(text), text) }
 
 // MaybeSerialize returns a value as WordPress stores it (maybe_serialize).
 func MaybeSerialize(value PHPValue) string { return value.stored() }

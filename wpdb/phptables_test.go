@@ -104,7 +104,7 @@ func TestPHPReadsStoredText(t *testing.T) {
 		if s := MaybeSerialize(PHPText(text)); s != text {
 			stored = append(stored, []byte(s))
 		} else {
-			stored = append(stored, []byte(serializePHP(text))) // as an element of an array
+			stored = append(stored, []byte(serializeText(text))) // as an element of an array
 		}
 	}
 	const script = `echo json_encode(array_map(function ($stored) {

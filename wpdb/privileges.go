@@ -242,26 +242,17 @@ func (db *DB) Unreadable(ctx context.Context, tables []Table) (u Unreadable, err
 	return u, nil
 }
 
-// idColumn returns the column that identifies the rows of a table.
+// idColumn returns a column that every version of a table has.
 func idColumn(t Table) string {
-	switch t {
-	case Options:
+	switch {
+	case t.Own():
+		return ownColumns(t)[0]
+	case t == Options:
 		return "option_id"
-	case Sitemeta, Postmeta:
+	case t == Sitemeta, t == Postmeta:
 		return "meta_id"
-	case CustomerFields:
-		return "meta_key"
-	case AdminTokens:
-		return "token_hash"
-	case ChangePositions, Secrets:
-		return "name"
-	case ChangeSnapshots:
-		return "span"
-	case Changes:
-		return "number"
-	default:
-		return "id"
 	}
+	return "id"
 }
 
 // Tables returns all tables that are ever read or written: of WordPress, of the

@@ -29,7 +29,7 @@ func (db *DB) connection(ctx context.Context) (*sql.Conn, error) {
 	if db.silent != nil && db.silent.Load() {
 		return nil, ErrSilent
 	}
-	defer wait(ctx, time.Now())
+	defer addTime(&usage(ctx).waited, time.Now())
 	waiting, cancel := context.WithTimeout(context.WithValue(ctx, requestKey{}, ctx), db.limits.acquire)
 	defer cancel()
 	conn, err := db.pool.Conn(waiting)
@@ -76,8 +76,9 @@ func (db *DB) send(ctx context.Context, run func(ctx context.Context, on runner)
 	}
 	within, cancel := untilDeadline(ctx, db.limits.statement)
 	defer cancel()
-	defer spend(ctx, time.Now())
-	count(ctx, 1, 0)
+	u := usage(ctx)
+	defer addTime(&u.busy, time.Now())
+	u.queries.Add(1)
 	err := run(within, on)
 	if err != nil && errors.Is(context.Cause(within), ErrSilent) {
 		db.noteSilence()
@@ -131,7 +132,7 @@ func collect[T any](ctx context.Context, on runner, text string, args []any, lim
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	row := weighedRow{Scanner: rows}
+	row, u := weighedRow{Scanner: rows}, usage(ctx)
 	size := recordSize(reflect.TypeFor[T]())
 	for rows.Next() {
 		if int64(len(found)) == limit {
@@ -143,12 +144,12 @@ func collect[T any](ctx context.Context, on runner, text string, args []any, lim
 		if err != nil {
 			return nil, false, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
-		if !weigh(ctx, size+row.texts) {
-			return nil, false, ErrTooMuch
+		if err := u.weigh(size + row.texts); err != nil {
+			return nil, false, err
 		}
 		found = append(found, record)
 	}
-	count(ctx, 0, len(found))
+	u.rows.Add(int64(len(found)))
 	return found, more, rows.Err()
 }
 
@@ -365,37 +366,24 @@ func (u *Usage) Rows() int64 { return u.rows.Load() }
 // Allow limits how much may be read from now on under a context of WithUsage, in bytes: records in memory
 // plus their texts as JSON. Reading more is an ErrTooMuch.
 func Allow(ctx context.Context, maxWeight int64) {
-	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
-		u.weight.Store(0)
-		u.maxWeight.Store(maxWeight)
-	}
+	u := usage(ctx)
+	u.weight.Store(0)
+	u.maxWeight.Store(maxWeight)
 }
 
 // Allowed returns the limit of Allow; 0 for none.
-func Allowed(ctx context.Context) int64 {
-	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
-		return u.maxWeight.Load()
-	}
-	return 0
-}
+func Allowed(ctx context.Context) int64 { return usage(ctx).maxWeight.Load() }
 
 // Weigh adds bytes to what was read under a context of WithUsage, for data derived from it. It returns an
 // ErrTooMuch beyond the limit of Allow.
-func Weigh(ctx context.Context, bytes int64) error {
-	if !weigh(ctx, bytes) {
+func Weigh(ctx context.Context, bytes int64) error { return usage(ctx).weigh(bytes) }
+
+func (u *Usage) weigh(bytes int64) error {
+	maxWeight := u.maxWeight.Load()
+	if u.weight.Add(bytes) > maxWeight && maxWeight > 0 {
 		return ErrTooMuch
 	}
 	return nil
-}
-
-// weigh adds a record and reports whether it is within the limit.
-func weigh(ctx context.Context, bytes int64) bool {
-	u, ok := ctx.Value(usageKey{}).(*Usage)
-	if !ok {
-		return true
-	}
-	maxWeight := u.maxWeight.Load()
-	return u.weight.Add(bytes) <= maxWeight || maxWeight == 0
 }
 
 type usageKey struct{}
@@ -406,35 +394,22 @@ func WithUsage(ctx context.Context) (context.Context, *Usage) {
 	return context.WithValue(ctx, usageKey{}, u), u
 }
 
-// spend adds the time since a statement was sent.
-func spend(ctx context.Context, sent time.Time) {
+// usage returns what a context of WithUsage counts with; under any other context, it is forgotten.
+func usage(ctx context.Context) *Usage {
 	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
-		u.busy.Add(int64(time.Since(sent)))
+		return u
 	}
+	return new(Usage)
 }
 
-func wait(ctx context.Context, since time.Time) {
-	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
-		u.waited.Add(int64(time.Since(since)))
-	}
-}
+// addTime adds the time since a moment.
+func addTime(to *atomic.Int64, since time.Time) { to.Add(int64(time.Since(since))) }
 
 // Asking measures how long a request under a context of WithUsage waits for WordPress, until the returned
 // function is called.
 func Asking(ctx context.Context) (answered func()) {
-	u, ok := ctx.Value(usageKey{}).(*Usage)
-	if !ok {
-		return func() {}
-	}
-	began := time.Now()
-	return func() { u.asked.Add(int64(time.Since(began))) }
-}
-
-func count(ctx context.Context, queries, rows int) {
-	if u, ok := ctx.Value(usageKey{}).(*Usage); ok {
-		u.queries.Add(int64(queries))
-		u.rows.Add(int64(rows))
-	}
+	u, began := usage(ctx), time.Now()
+	return func() { addTime(&u.asked, began) }
 }
 
 // OrZero scans a column into dest, with NULL as the zero value.

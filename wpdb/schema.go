@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -173,10 +174,7 @@ func (db *DB) probe(ctx context.Context, version string) (*Schema, error) {
 		s.engines[table] = engines[c.table]
 	}
 	s.missing = slices.DeleteFunc(slices.Sorted(maps.Keys(required)), s.Has)
-	if err := db.probeJSON(ctx, s); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, db.probeJSON(ctx, s)
 }
 
 // probeJSON finds the columns that MariaDB reports as longtext although they
@@ -195,9 +193,9 @@ func (db *DB) probeJSON(ctx context.Context, s *Schema) error {
 		if err != nil {
 			return err
 		}
-		demanded := jsonColumns(definition)
+		definition = strings.ToLower(quotedText.ReplaceAllString(definition, "''"))
 		for _, c := range columns {
-			if c.maybeJSON() && slices.ContainsFunc(demanded, func(name string) bool { return strings.EqualFold(name, c.Name) }) {
+			if c.maybeJSON() && strings.Contains(definition, "check (json_valid("+strings.ToLower(quoteName(c.Name))+"))") {
 				c.Type = "json"
 				s.columns[table][c.Name] = c
 			}
@@ -205,6 +203,9 @@ func (db *DB) probeJSON(ctx context.Context, s *Schema) error {
 	}
 	return nil
 }
+
+// quotedText matches the texts in a definition, such as a comment, which may look like a rule.
+var quotedText = regexp.MustCompile(`'(?:[^'\\]|''|\\.)*'`)
 
 // definition returns the output of SHOW CREATE TABLE, or an empty text if the
 // account may not see the table or it was just dropped.

@@ -161,7 +161,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 	if missing := s.Missing(); len(missing) > 0 {
 		t.Errorf("missing: %v", missing)
 	}
-	for _, table := range []wpdb.Table{wpdb.BlockedPeriods, wpdb.Coupons, wpdb.PaymentRequests, wpdb.TransactionRefunds} {
+	for _, table := range []wpdb.Table{wpdb.BlockedPeriods, wpdb.Coupons, wpdb.TransactionRefunds} {
 		if s.Has(table) {
 			t.Errorf("%s is there", table)
 		}

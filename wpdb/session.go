@@ -126,10 +126,16 @@ func (c *connector) setUp(ctx context.Context, inner driverConn) error {
 		return fmt.Errorf("set isolation level: %w", err)
 	}
 	var refusal *mysql.MySQLError
-	for _, setting := range c.serverSettings() {
-		_, err := inner.ExecContext(ctx, "SET SESSION "+setting.name+" = ?", []driver.NamedValue{{Ordinal: 1, Value: setting.value}})
-		if err != nil && !errors.As(err, &refusal) {
-			return fmt.Errorf("set %s: %w", setting.name, err)
+	for name, value := range map[string]driver.Value{
+		"innodb_lock_wait_timeout": c.lockWait,
+		// On a cluster with several primaries, a transaction and a single SELECT see what other nodes committed
+		// before: a slot booked there, a key revoked there.
+		"wsrep_sync_wait":               int64(1),
+		"group_replication_consistency": "BEFORE",
+	} {
+		_, err := inner.ExecContext(ctx, "SET SESSION "+name+" = ?", []driver.NamedValue{{Ordinal: 1, Value: value}})
+		if err != nil && !errors.As(err, &refusal) { // a server that does not know it does not need it
+			return fmt.Errorf("set %s: %w", name, err)
 		}
 	}
 	if !c.together {
@@ -192,24 +198,6 @@ func readVariables(ctx context.Context, c driverConn, names []string) (map[strin
 			return nil, errors.Join(err, rows.Close())
 		}
 		found[fmt.Sprintf("%s", row[0])] = fmt.Sprintf("%s", row[1])
-	}
-}
-
-type serverSetting struct {
-	name  string
-	value driver.Value
-}
-
-// serverSettings are session variables that not every server has. A server that
-// rejects one as unknown does not need it.
-func (c *connector) serverSettings() []serverSetting {
-	return []serverSetting{
-		{"innodb_lock_wait_timeout", c.lockWait},
-		// On a cluster with several primaries, a transaction and a single
-		// SELECT see what other nodes committed before: a slot booked there, a
-		// key revoked there.
-		{"wsrep_sync_wait", int64(1)},
-		{"group_replication_consistency", "BEFORE"},
 	}
 }
 

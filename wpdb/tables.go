@@ -1,5 +1,10 @@
 package wpdb
 
+import (
+	"maps"
+	"slices"
+)
+
 // Table is a table's name without its prefix. Only these reach SQL.
 type Table string
 
@@ -32,7 +37,6 @@ const (
 	OrderItems         Table = "latepoint_order_items"
 	OrderMeta          Table = "latepoint_order_meta"
 	Orders             Table = "latepoint_orders"
-	PaymentRequests    Table = "latepoint_payment_requests"
 	ProcessJobs        Table = "latepoint_process_jobs"
 	Processes          Table = "latepoint_processes"
 	ServiceCategories  Table = "latepoint_service_categories"
@@ -175,13 +179,8 @@ func ProTables() []Table {
 // PluginTables returns the tables of the plugin and of its add-ons that we read or write; a
 // site may lack some of them.
 func PluginTables() []Table {
-	return []Table{
-		Activities, AgentMeta, Agents, AgentsAssets, AgentsServices, AppleEvents, AppleRecurrences, Assets, BlockedPeriods, BookingMeta, Bookings,
-		BookingsAssets, BookingsServiceExtras, Bundles, BundlesServices, Coupons, CustomerMeta, Customers, GoogleEvents,
-		GoogleRecurrences, LocationCategories, Locations, Messages, OrderInvoices, OrderItems, OrderMeta, Orders, OutlookEvents,
-		OutlookRecurrences, ProcessJobs, Processes, ServiceCategories, ServiceExtras, ServiceMeta, Services, ServicesAssets, ServicesServiceExtras,
-		Settings, TransactionRefunds, Transactions, WorkPeriods,
-	}
+	tables := append(slices.Collect(maps.Keys(required)), slices.Collect(maps.Keys(optional))...)
+	return slices.Sorted(slices.Values(append(tables, Activities, ProcessJobs, Processes)))
 }
 
 // Required reports whether every site that can be served has the table.

@@ -44,13 +44,6 @@ var (
 	ErrTLSDemanded = errors.New("the server demands TLS")
 )
 
-// secureTransport is the error number of a server that accepts no plain text at all.
-const secureTransport = 3159
-
-// rejectedLogin is the error number of a rejected login. The server does not say whether the password is
-// wrong or the account demands TLS.
-const rejectedLogin = 1045
-
 // dsnModes are the modes for the values of the DSN's parameter tls, as the driver stores it.
 var dsnModes = map[string]TLS{"true": TLSVerify, "skip-verify": TLSRequired, "preferred": tlsPreferred, "false": TLSOff}
 

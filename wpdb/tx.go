@@ -79,23 +79,19 @@ func (db *DB) Change(ctx context.Context, op string, stmt sq.Sqlizer) (result Re
 // Replication aborts it in favour of another member, the statement fails with
 // the number of a failed COMMIT although none was sent.
 func beforeCommit(err error) error {
-	var failed *Error
-	if errors.As(err, &failed) && failed.Number == failedCommit {
+	if hasNumber(err, failedCommit) {
 		return fmt.Errorf("%w: %w", ErrConflict, err)
 	}
 	return err
 }
 
-// failedCommit is ER_ERROR_DURING_COMMIT.
-const failedCommit = 1180
-
 func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) error) (err error) {
 	whole, cancel := untilDeadline(ctx, longest)
 	defer cancel()
-	sent := time.Now()
+	u, sent := usage(ctx), time.Now()
 	tx, err := db.session.conn.BeginTx(whole, nil)
-	spend(ctx, sent)
-	count(ctx, 1, 0)
+	addTime(&u.busy, sent)
+	u.queries.Add(1)
 	if err != nil {
 		return wrap(op, err)
 	}
@@ -120,10 +116,10 @@ func (db *DB) transactOnce(ctx context.Context, op string, work func(tx *DB) err
 		return beforeCommit(err)
 	}
 	committed = true
-	count(ctx, 1, 0)
+	u.queries.Add(1)
 	sent = time.Now()
 	err = tx.Commit()
-	spend(ctx, sent)
+	addTime(&u.busy, sent)
 	if errors.Is(err, sql.ErrTxDone) {
 		err = errors.Join(ctx.Err(), err) // the pool rolled back when ctx ended
 	}

@@ -88,11 +88,11 @@ func harmlessRolesIn(serialised string) (count int, harmless bool) {
 		return 0, true
 	}
 	value, err := wpdb.MaybeUnserialize(serialised)
-	roles, ok := value.(*wpdb.PHPArray)
+	roles, ok := value.(map[any]any)
 	if err != nil || !ok {
 		return 0, false
 	}
-	for role := range roles.All() {
+	for role := range roles {
 		name, ok := role.(string)
 		if !ok || !harmlessRoles[name] {
 			return 0, false
@@ -173,8 +173,7 @@ func insertUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, c 
 	if err != nil {
 		return 0, err
 	}
-	var roles wpdb.PHPArray
-	roles.Set(cmp.Or(w.Settings[session.SettingCustomerRole], "latepoint_customer"), true)
+	role := cmp.Or(w.Settings[session.SettingCustomerRole], "latepoint_customer")
 	metas := []wpdb.UserMeta{
 		{Key: "nickname", Value: wpdb.PHPText(login)},
 		{Key: "first_name", Value: wpdb.PHPText(first)},
@@ -187,7 +186,7 @@ func insertUser(ctx context.Context, tx *session.Tx, w session.WriteSettings, c 
 		{Key: "use_ssl", Value: wpdb.PHPText("0")},
 		{Key: "show_admin_bar_front", Value: wpdb.PHPText("true")},
 		{Key: "locale", Value: wpdb.PHPText("")},
-		{Key: tx.DB.Prefix() + "capabilities", Value: &roles},
+		{Key: tx.DB.Prefix() + "capabilities", Value: wpdb.PHPRole(role)},
 		{Key: tx.DB.Prefix() + "user_level", Value: wpdb.PHPText("0")},
 	}
 	return result.ID, writeUserMeta(tx, func() error { return tx.DB.AddUserMeta(ctx, result.ID, metas...) })

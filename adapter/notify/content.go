@@ -168,11 +168,11 @@ func logoURL(ctx context.Context, s *session.Session, w session.WriteSettings) (
 func thumbnail(file, details string) string {
 	value, err := wpdb.UnserializePHP(details)
 	for _, key := range []string{"sizes", "thumbnail", "file"} {
-		array, ok := value.(*wpdb.PHPArray)
+		array, ok := value.(map[any]any)
 		if err != nil || !ok {
 			return file
 		}
-		value, _ = array.Get(key)
+		value = array[key]
 	}
 	if name, ok := value.(string); ok && name != "" {
 		return path.Join(path.Dir(file), name)
