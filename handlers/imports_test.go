@@ -40,7 +40,7 @@ var floors = [][]string{
 	// Test databases and browsers, the demo, and tools for load tests.
 	{"adapter", "fixtures/embedded", "fixtures/history", "fixtures/schema"},
 	{"fixtures", "fixtures/companiontest"},
-	{"fixtures/browser", "fixtures/saved", "fixtures/sitefile", "fixtures/wpdbtest"},
+	{"fixtures/browser", "fixtures/sitefile", "fixtures/wpdbtest"},
 	{"fixtures/anonymise"},
 	{"cmd/demo", "docker/bench"},
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/embedded"
-	"github.com/bookside/bookside/fixtures/saved"
 	"github.com/bookside/bookside/fixtures/sitefile"
 	"github.com/bookside/bookside/handlers/middleware"
 )
@@ -105,7 +104,7 @@ func (o serveOptions) run(ctx context.Context, c settings.Config, now domain.Clo
 			return err
 		}
 		save = func(ctx context.Context) (func(context.Context) error, error) {
-			return saved.Tables(ctx, c.DB.DSN, loaded.Site)
+			return fixtures.Save(ctx, c.DB.DSN, loaded.Site)
 		}
 	} else {
 		engine, err := embedded.Start(ctx)
