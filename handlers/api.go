@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"crypto/rand"
-	"github.com/bookside/bookside/adapter/jobs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	echomiddleware "github.com/labstack/echo/v4/middleware"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/compat"
@@ -61,14 +61,17 @@ type api struct {
 	exports   middleware.LongPolls
 	metrics   *monitor.Metrics
 	// endpoints are the operations by id.
-	endpoints map[string]endpoint
+	endpoints map[string]*endpoint
 }
 
-// endpoint is a route with the function that handles its requests once they are authenticated, permitted
-// and counted.
+// endpoint is a route with what its requests need to know of the table of routes.
 type endpoint struct {
-	route   *route
-	operate func(c echo.Context, query *compat.Query) error
+	route    *route
+	read     *recordRead    // of the record that a write changes; nil for none
+	reading  string         // the permission to read what a write writes; "" if none is needed
+	known    parameterNames // that the route reads
+	includes []compat.Guarded
+	dryRuns  bool // it supports them
 }
 
 // New returns the handler of the API.
@@ -83,7 +86,8 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 	})
 	openapi.AddPages(e, options.BasePaths, now, a.described)
 	for i := range routes {
-		a.endpoints[routes[i].operation.id] = a.endpoint(&routes[i])
+		r := &routes[i]
+		a.endpoints[r.operation.id] = &endpoint{r, readOf(r), r.readPermission(), a.parameterNames(r), r.includes(), r.allowsDryRun()}
 	}
 	index := wordpress.Index{Describe: a.described, Fingerprint: platform.Fingerprint, Proxies: options.TrustedProxies}
 	for _, base := range options.BasePaths {
@@ -114,7 +118,7 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 		exports:   middleware.NewLongPolls(options.MaxExports),
 		metrics:   metrics,
 
-		endpoints: map[string]endpoint{},
+		endpoints: map[string]*endpoint{},
 	}
 }
 
@@ -134,7 +138,7 @@ func (a *api) router() *echo.Echo {
 }
 
 // add registers a route, for GET with HEAD.
-func (a *api) add(e *echo.Echo, base string, p endpoint) {
+func (a *api) add(e *echo.Echo, base string, p *endpoint) {
 	r := p.route
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
@@ -144,7 +148,7 @@ func (a *api) add(e *echo.Echo, base string, p endpoint) {
 }
 
 // serve handles the requests of a route.
-func (a *api) serve(p endpoint) echo.HandlerFunc {
+func (a *api) serve(p *endpoint) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		query := compat.ParseQuery(c.Request().URL.RawQuery)
 		if err := query.Readable(); err != nil {
@@ -153,42 +157,39 @@ func (a *api) serve(p endpoint) echo.HandlerFunc {
 		if err := a.limiter.Charge(c, p.route.requests(query)); err != nil {
 			return err
 		}
-		return p.operate(c, query)
+		return a.operate(p, c, query)
 	}
 }
 
-func (a *api) endpoint(r *route) endpoint {
-	includes, read, reading, allowsDryRun, known := r.includes(), readOf(r), r.readPermission(), r.allowsDryRun(), a.parameterNames(r)
-	return endpoint{r, func(c echo.Context, query *compat.Query) error {
-		principal, _ := principalOf(c)
-		if r.method == http.MethodGet {
-			if err := known.refuseUnknownParameters(c, query); err != nil {
-				return err
-			}
-		}
-		if err := requireIncludes(includes, query, principal.Key); err != nil {
+// operate serves a request that is authenticated, permitted and counted.
+func (a *api) operate(p *endpoint, c echo.Context, query *compat.Query) error {
+	principal, _ := principalOf(c)
+	if p.route.method == http.MethodGet {
+		if err := p.known.refuseUnknownParameters(c, query); err != nil {
 			return err
 		}
-		if err := r.refuseSearch(query, principal.Key); err != nil {
-			return err
-		}
-		request := &request{api: a, route: r, read: read, reading: reading, context: c.Request().Context(), path: middleware.PathValuesOf(c), principal: principal, query: query, rawQuery: c.Request().URL.RawQuery}
-		if r.method == http.MethodGet {
-			return a.read(c, request)
-		}
-		if err := read.permit(c, principal.Key); err != nil {
-			return err
-		}
-		body, err := middleware.ReadBody(c)
-		if err != nil {
-			return err
-		}
-		request.echo, request.rawBody, request.allowsDryRun, request.known = c, body, allowsDryRun, known
-		if err := request.readDocument(); err != nil {
-			return err
-		}
-		return request.deliver(c)
-	}}
+	}
+	if err := requireIncludes(p.includes, query, principal.Key); err != nil {
+		return err
+	}
+	if err := p.route.refuseSearch(query, principal.Key); err != nil {
+		return err
+	}
+	request := &request{endpoint: p, api: a, context: c.Request().Context(), echo: c, path: middleware.PathValuesOf(c), principal: principal, input: input{query: query}}
+	if p.route.method == http.MethodGet {
+		return a.read(c, request)
+	}
+	if err := p.read.permit(c, principal.Key); err != nil {
+		return err
+	}
+	var err error
+	if request.rawBody, err = middleware.ReadBody(c); err != nil {
+		return err
+	}
+	if err := request.readDocument(); err != nil {
+		return err
+	}
+	return request.deliver(c)
 }
 
 // read sends the response of a read.

@@ -46,8 +46,8 @@ func (a *api) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 // tried returns what the throttle counts as a key: a secret and, for a calendar, also its path. A secret
 // that is valid elsewhere is an invalid one there, and stays valid elsewhere.
 func tried(c echo.Context, secret string) string {
-	if r, known := routeOf(c); known && r.operation.calendar != "" && secret != "" {
-		return string(r.operation.calendar) + c.Param("id") + " " + secret
+	if r, known := routeOf(c); known && r.is(ofCalendar) && secret != "" {
+		return string(r.operation.path[0].resource) + c.Param("id") + " " + secret
 	}
 	return secret
 }
@@ -70,8 +70,8 @@ func (a *api) findPrincipal(c echo.Context, secret string) (keys.Principal, erro
 // identify finds the API key of a request, or the calendar whose secret it has, in its present state. The
 // key may be used from the client's address.
 func (a *api) identify(ctx context.Context, c echo.Context, secret string) (principal keys.Principal, err error) {
-	if r, known := routeOf(c); known && r.operation.calendar != "" {
-		principal, err = a.findCalendar(ctx, c, r.operation.calendar, secret)
+	if r, known := routeOf(c); known && r.is(ofCalendar) {
+		principal, err = a.findCalendar(ctx, c, r.operation.path[0].resource, secret)
 	} else {
 		principal, err = a.keys.Authenticate(ctx, secret)
 	}
@@ -182,7 +182,7 @@ func keyOf(c echo.Context) (keys.Key, bool) {
 // secret returns the key that the client sent: the first of the header, a bearer token and the query
 // parameter. The secret of a calendar comes only in its address.
 func (a *api) secret(c echo.Context) string {
-	if r, known := routeOf(c); known && r.operation.calendar != "" {
+	if r, known := routeOf(c); known && r.is(ofCalendar) {
 		return lastParameter(c, keys.SecretParameter)
 	}
 	header := c.Request().Header

@@ -28,7 +28,7 @@ func (r *request) readDocument() error {
 		return err
 	}
 	if r.asksForDryRun() {
-		if !r.allowsDryRun {
+		if !r.dryRuns {
 			return compat.NoDryRun()
 		}
 		if err := r.principal.Require(r.reading); err != nil {

@@ -59,9 +59,7 @@ var createBooking = operation{
 	description: "Creates a booking if the agent is free, for a customer given by id or by data. The latter is found by the contact that identifies customers on the site (the e-mail address, or the phone number if the site's settings say so), or created, with the fields that the site requires. With hold_id, the booking gets the slot of that hold, and fields of the slot need not be sent. If the key has no such hold (any more), the response is 409; it names the free starts of the day if the hold expired less than an hour ago, or if service_id, agent_id, start_date and start_time were sent again. With dry_run, nothing is written and nobody is notified: the answer, with status 200, has the booking, its agent and its price as they would be, with 0 for the ids that would be new.",
 	body:        compat.NewBookingFields,
 	answers:     []response{created(compat.BookingCreated), ok(compat.BookingPossible)},
-	failures:    []int{http.StatusConflict},
-	errors:      failures.Form{Failure: "Failed to create booking"},
-	decided:     true,
+	errors:      failures.Form{Failure: "Failed to create booking", Others: []int{http.StatusConflict}},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -98,24 +96,22 @@ var updateBooking = operation{
 		{"write_customers", "to change a name, e-mail address or phone number that the customer already has"},
 		{"delete_bookings", "to cancel a completed booking"},
 	},
-	answers:  []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
-	failures: []int{http.StatusConflict},
-	errors:   failures.Form{Failure: "Failed to update booking"},
-	decided:  true,
-	serve:    patchBooking(compat.BookingPatchFields.Read),
+	answers: []response{ok(compat.StatusSingleOf[compat.BookingDetail]())},
+	errors:  failures.Form{Failure: "Failed to update booking", Others: []int{http.StatusConflict}},
+	serve:   patchBooking(compat.BookingPatchFields.Read),
 }
 
 var approveBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusApproved)}, operation{
 	id:          "approveBooking",
 	summary:     "Approve a booking",
 	description: "Gives a booking the status approved, as PUT of that status does: its time must be free if the present status does not block it.",
-	failures:    []int{http.StatusConflict, http.StatusUnprocessableEntity},
+	errors:      failures.Form{Others: []int{http.StatusConflict, http.StatusUnprocessableEntity}},
 })
 
 var declineBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusCancelled), Declines: true}, operation{
 	id:          "declineBooking",
 	summary:     "Decline a pending booking",
-	failures:    []int{http.StatusUnprocessableEntity},
+	errors:      failures.Form{Others: []int{http.StatusUnprocessableEntity}},
 	description: "Gives a pending booking the status cancelled, as Reject does in wp-admin: LatePoint has no status of its own for declined bookings. A booking with another status is refused with 422, except that one which is cancelled already stays so.",
 })
 
@@ -124,14 +120,14 @@ var cancelBooking = moveOfBooking(bookings.Patch{Status: new(records.StatusCance
 	summary:          "Cancel a booking",
 	description:      "Gives a booking the status cancelled, as PUT of that status does: it stays on record, and its time is free.",
 	extraPermissions: []extraPermission{{"delete_bookings", "to cancel a completed booking"}},
-	failures:         []int{http.StatusUnprocessableEntity},
+	errors:           failures.Form{Others: []int{http.StatusUnprocessableEntity}},
 })
 
 // moveOfBooking completes the operation of a move, of which the body has only the rest.
 func moveOfBooking(move bookings.Patch, o operation) operation {
 	o.description += " A booking that has this status already stays as it is. With dry_run, nothing is written and nobody is notified: the response has the booking as it would be."
-	o.path, o.body, o.changes, o.decided = []pathParameter{bookingID}, compat.BookingMoveFields, "/bookings/:id", true
-	o.answers, o.errors = updateBooking.answers, updateBooking.errors
+	o.path, o.body = []pathParameter{bookingID}, compat.BookingMoveFields
+	o.answers, o.errors.Failure = updateBooking.answers, updateBooking.errors.Failure
 	o.serve = patchBooking(func(b *compat.Body) compat.BookingPatch {
 		patch := compat.BookingMoveFields.Read(b)
 		patch.Status, patch.Declines = move.Status, move.Declines

@@ -23,8 +23,7 @@ var createBookings = operation{
 	answers: []response{
 		{http.StatusCreated, compat.BulkResult{}}, {http.StatusMultiStatus, compat.BulkResult{}}, {http.StatusBadRequest, compat.BulkResult{}},
 	},
-	errors:  failures.Form{Failure: "Failed to create booking", Bulk: true},
-	decided: true,
+	errors: failures.Form{Failure: "Failed to create booking", Bulk: true},
 	serve: func(r *request) (response, error) {
 		bookings, err := compat.BulkBookings(r.document)
 		if err != nil {

@@ -24,11 +24,9 @@ var updateBusinessHours = operation{
 	summary: "Change the weekly hours",
 	description: "Changes the hours of the weekdays that are named, and of no others: the general hours of the site, or those of an agent, a service, a location or a combination of them. " +
 		"Bookings outside of the new hours stay. With dry_run, nothing is written.",
-	body:       compat.WeeklyHoursFields,
-	strictBody: true,
-	answers:    []response{ok(compat.BothMessage[compat.WeeklyHours]{Success: true, Status: "success"})}, // with either message
-	failures:   []int{http.StatusUnprocessableEntity},
-	errors:     failures.Form{Failure: "Failed to change the weekly hours"},
+	body:    compat.WeeklyHoursFields,
+	answers: []response{ok(compat.BothMessage[compat.WeeklyHours]{Success: true, Status: "success"})}, // with either message
+	errors:  failures.Form{Failure: "Failed to change the weekly hours", Others: []int{http.StatusUnprocessableEntity}},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

@@ -23,10 +23,8 @@ func calendarOf(id string, parameter pathParameter) operation {
 		summary: "Subscribe to the calendar of " + article(parameter.resource),
 		description: "Bookings from 90 days ago to 365 days ahead as a calendar (RFC 5545) for Google Calendar, Apple Calendar, Outlook and others, at most 2,000: the next ones first. " +
 			"Times are in UTC. The UID of a booking stays the same, SEQUENCE rises with its changes, and cancelled bookings have STATUS:CANCELLED.",
-		path:     []pathParameter{parameter},
-		answers:  []response{ok(file{typ: calendarType, text: []byte(exampleCalendar)})},
-		calendar: parameter.resource,
-		perKey:   true,
+		path:    []pathParameter{parameter},
+		answers: []response{ok(file{typ: calendarType, text: []byte(exampleCalendar)})},
 		serve: func(r *request) (response, error) {
 			text, err := bookings.LoadCalendar(r.ctx(), r.session, r.principal.Key)
 			return ok(file{calendarType, text}), err

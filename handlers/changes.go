@@ -20,8 +20,7 @@ var listChanges = operation{
 		"Changes are kept for a limited time. Without `resources`, all resources are followed that the key may read.",
 	query:            compat.ChangeParameters,
 	answers:          []response{ok(compat.ChangeList{Success: true})},
-	errors:           failures.Form{List: true},
-	failures:         []int{http.StatusGone},
+	errors:           failures.Form{List: true, Others: []int{http.StatusGone}},
 	extraPermissions: changePermissions(),
 	wrap:             waitForChanges,
 	serve: func(r *request) (response, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"path"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,7 +25,7 @@ const (
 )
 
 // tagged reports whether the responses of a route have a tag.
-func (r *route) tagged() bool { return r.method == http.MethodGet && !r.operation.noETag }
+func (r *route) tagged() bool { return r.method == http.MethodGet && !r.is(untagged) }
 
 // mayKeep sets the headers that let a client keep a response, as long as it checks each time whether it has
 // changed.
@@ -43,7 +44,7 @@ type recordRead struct {
 
 // readOf returns how to read the record of a route, or nil for a route that changes none.
 func readOf(r *route) *recordRead {
-	if r.method != http.MethodPut && r.method != http.MethodDelete && r.operation.changes == "" {
+	if r.method != http.MethodPut && r.method != http.MethodDelete && !r.is(changesRecord) {
 		return nil
 	}
 	for i := range routes {
@@ -55,7 +56,12 @@ func readOf(r *route) *recordRead {
 }
 
 // recordPath returns the path of the record that the route changes.
-func (r *route) recordPath() string { return cmp.Or(r.operation.changes, r.path) }
+func (r *route) recordPath() string {
+	if r.is(changesRecord) {
+		return path.Dir(r.path)
+	}
+	return r.path
+}
 
 // permit rejects a request with tags from a key that may not read the record and thus
 // cannot know its tag.
@@ -104,7 +110,7 @@ func (r *request) precondition() func(*session.Session) error {
 // readRecord reads the record that the request changes, as a GET with a query would.
 func (r *request) readRecord(within *session.Session, query string) (response, error) {
 	get := *r
-	get.route, get.session, get.query = r.read.route, within, compat.ParseQuery(query)
+	get.endpoint, get.session, get.query = &endpoint{route: r.read.route}, within, compat.ParseQuery(query)
 	return get.route.operation.serve(&get)
 }
 

@@ -19,7 +19,7 @@ func (r *route) describe() openapi.Operation {
 	o := openapi.Operation{
 		ID: r.operation.id, Tag: r.tag, Method: r.method, Path: placeholders.ReplaceAllString(r.path, "{$1}"),
 		Summary: r.operation.summary, Description: r.operation.description, AboutFormats: formatText(r), AboutPermission: " " + permissionText(r), Noun: r.noun(),
-		Tagged: r.tagged(), Conditional: readOf(r) != nil, Idempotent: !r.operation.noIdempotency, CalendarSecret: r.operation.calendar != "",
+		Tagged: r.tagged(), Conditional: readOf(r) != nil, Idempotent: !r.is(unrepeatable), CalendarSecret: r.is(ofCalendar),
 		Failures: r.failures(), Headers: r.answerHeaders, Exported: r.operation.formats != nil,
 	}
 	for _, p := range r.operation.path {
@@ -29,7 +29,7 @@ func (r *route) describe() openapi.Operation {
 		o.Query = r.operation.query.Describe()
 	}
 	if r.operation.body != nil {
-		o.Body, o.StrictBody = r.operation.body.Describe(), r.operation.strictBody
+		o.Body, o.StrictBody = r.operation.body.Describe(), r.is(strict)
 	}
 	for _, a := range r.operation.answers {
 		answer := openapi.Answer{Status: a.status, Body: a.body}
@@ -78,7 +78,7 @@ func formatText(r *route) string {
 // that it offers.
 func permissionText(r *route) string {
 	switch {
-	case r.operation.calendar != "":
+	case r.is(ofCalendar):
 		return "Only the secret of this calendar opens it, in its address; API keys do not."
 	case r.permission == "":
 		return "Any valid key will do."
@@ -169,7 +169,7 @@ func (r *route) answerHeaders(status int) []string {
 	if r.method != http.MethodGet && status < http.StatusMultipleChoices {
 		names = append(names, replayedHeader)
 	}
-	if (r.operation.decided || r.operation.warns) && status < http.StatusMultipleChoices {
+	if r.is(decided|warns) && status < http.StatusMultipleChoices {
 		names = append(names, warningHeader)
 	}
 	if r.operation.formats != nil && status == http.StatusOK {
@@ -196,7 +196,7 @@ func (r *route) failures() []int {
 	if r.method != http.MethodGet {
 		statuses = append(statuses, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
-	if r.method != http.MethodGet && !r.operation.noIdempotency {
+	if r.method != http.MethodGet && !r.is(unrepeatable) {
 		statuses = append(statuses, http.StatusConflict, http.StatusUnprocessableEntity)
 	}
 	if readOf(r) != nil {
@@ -205,5 +205,5 @@ func (r *route) failures() []int {
 	if r.operation.formats != nil {
 		statuses = append(statuses, http.StatusHTTPVersionNotSupported)
 	}
-	return append(statuses, r.operation.failures...)
+	return append(statuses, r.operation.errors.Others...)
 }

@@ -131,7 +131,7 @@ func (x *export) begin() {
 
 // nextPage returns the query of another page, without the key.
 func (r *request) nextPage(page int64) string {
-	query := withoutParameter(withoutParameter(r.rawQuery, r.api.options.QueryParameter), "page")
+	query := withoutParameter(withoutParameter(r.echo.Request().URL.RawQuery, r.api.options.QueryParameter), "page")
 	return strings.TrimPrefix(strings.Trim(strings.ReplaceAll(query, ">", "%3E"), "&")+"&page="+strconv.FormatInt(page, 10), "&")
 }
 

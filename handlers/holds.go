@@ -15,19 +15,16 @@ var createHold = operation{
 	description: "Reserves a slot for a customer who has yet to book, for hold_minutes. Meanwhile, nobody else is offered it or can book it. " +
 		"POST /bookings with hold_id turns the hold into a booking. It belongs to this key, and ends by itself. " +
 		"The hold keeps the slot, with its extras. Price, coupon_code and custom_fields are checked as for a booking, except for what depends on the customer, and have to be sent with the booking.",
-	body:     compat.NewHoldFields,
-	answers:  []response{created(compat.HoldCreated)},
-	failures: []int{http.StatusConflict},
-	errors:   failures.Form{Failure: "Failed to keep the slot"},
-	decided:  true,
-	serve:    create(compat.NewHoldFields.Read, bookings.CreateHold, compat.View.HoldCreated),
+	body:    compat.NewHoldFields,
+	answers: []response{created(compat.HoldCreated)},
+	errors:  failures.Form{Failure: "Failed to keep the slot", Others: []int{http.StatusConflict}},
+	serve:   create(compat.NewHoldFields.Read, bookings.CreateHold, compat.View.HoldCreated),
 }
 
 var getHold = operation{
 	id:          "getHold",
 	summary:     "Read a hold",
 	description: "A hold of this key that was not used and has not expired.",
-	perKey:      true,
 	path:        []pathParameter{holdID},
 	answers:     []response{ok(compat.BothSingleOf[compat.Hold]())},
 	serve:       get(bookings.LoadHold, compat.View.HoldDetail),

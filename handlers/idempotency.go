@@ -115,7 +115,7 @@ func (r *request) transact(work func(tx *session.Tx) error) error {
 // conditionally returns work on a record that the key sees, under the request's condition.
 func (r *request) conditionally(work func(tx *session.Tx) error) func(tx *session.Tx) error {
 	return func(tx *session.Tx) error {
-		if o := r.route.operation; o.decided && len(o.path) == 0 { // a change is checked where it is known what it changes
+		if r.route.is(decided) && len(r.route.operation.path) == 0 { // a change is checked where it is known what it changes
 			if err := tx.CheckExtensions(r.ctx()); err != nil {
 				return err
 			}

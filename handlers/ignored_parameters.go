@@ -81,7 +81,7 @@ func (p parameterNames) refuseUnknownParameters(c echo.Context, query *compat.Qu
 func (r *request) refuseUnknownFields(document compat.Document) error {
 	conditional := len(r.echo.Request().Header.Values(ifMatchHeader)) > 0
 	unknown := document.Unknown(r.known.body, func(name string) bool { return r.known.include(name, conditional) })
-	return refuseUnknown(r.echo, "field", unknown, r.route.operation.strictBody, domain.UnknownFields)
+	return refuseUnknown(r.echo, "field", unknown, r.route.is(strict), domain.UnknownFields)
 }
 
 // refuseUnknown names what nothing reads, each with the name that is likely meant. It returns an error about it if mistakes

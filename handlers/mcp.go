@@ -150,7 +150,7 @@ func (t *toolCaller) Call(call mcp.Call) (mcp.Answer, error) {
 		err = t.charge(p.route.requests(query))
 	}
 	if err == nil {
-		err = p.operate(inner, query)
+		err = t.api.operate(p, inner, query)
 	}
 	if err != nil {
 		return mcp.Answer{}, t.failure(inner, err)

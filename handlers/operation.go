@@ -21,20 +21,10 @@ type operation struct {
 	path             []pathParameter   // in the order of the path
 	query            compat.QueryInput // nil for no parameters
 	body             compat.Input      // nil for no body
-	strictBody       bool              // an unknown field is a mistake: a body without an id is for all
-	changes          string            // path of the record that a POST changes, which has another path
 	answers          []response        // samples of the records it answers with
 	extraPermissions []extraPermission // requests that need more than the route's permission
-	failures         []int             // statuses of errors that few operations have
 	errors           failures.Form
-	cost             cost            // of a request, in requests; nil for one
-	noETag           bool            // a response is outdated when it arrives, and has no tag
-	perKey           bool            // a read whose response depends on the key itself, not only on its permissions
-	calendar         domain.Resource // whose calendar it serves, opened by its secret and not by an API key; "" for none
 	formats          []*exportFormat // other formats in which a list can be sent
-	decided          bool            // a write that the site's extensions may decide about, see session.CheckExtensions
-	warns            bool            // its response may have a Warning, as that of decided writes
-	noIdempotency    bool            // a write without support for Idempotency-Key, because its response must not be stored
 	// wrap runs a read outside the limits of others; it executes and sends it by calling deliver. nil for
 	// nothing.
 	wrap  func(c echo.Context, r *request, deliver func() error) error
@@ -63,15 +53,12 @@ var (
 	couponCode    = pathParameter{"code", domain.CouponResource}
 )
 
-// cost returns how many requests a request counts as, depending on its parameters.
-type cost func(*compat.Query) int64
-
 // requests returns how many requests a request of the route counts as.
 func (r *route) requests(query *compat.Query) int64 {
-	if r.operation.cost == nil {
+	if r.cost == nil {
 		return 1
 	}
-	return r.operation.cost(query)
+	return r.cost(query)
 }
 
 // allowsDryRun reports whether a write of the route can be a dry run.

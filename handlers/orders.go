@@ -98,7 +98,6 @@ var createOrder = operation{
 	query:       compat.WriteOrderParameters,
 	body:        compat.NewOrderFields,
 	answers:     []response{created(compat.WrittenOrder{})},
-	decided:     true,
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -124,6 +123,5 @@ var updateOrder = operation{
 	query:       compat.WriteOrderParameters,
 	body:        compat.OrderFields,
 	answers:     []response{ok(compat.WrittenOrder{})},
-	decided:     true,
 	serve:       update(compat.OrderFields.Read, orders.Update, compat.View.OrderWritten),
 }

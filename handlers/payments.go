@@ -38,8 +38,7 @@ var createPayment = operation{
 	query:       compat.WritePaymentParameters,
 	body:        compat.NewPaymentFields,
 	answers:     []response{created(compat.PaymentCreated)},
-	failures:    []int{http.StatusUnprocessableEntity},
-	errors:      failures.Form{Failure: "Failed to create payment", Shape: compat.TextError},
+	errors:      failures.Form{Failure: "Failed to create payment", Shape: compat.TextError, Others: []int{http.StatusUnprocessableEntity}},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {
@@ -64,8 +63,7 @@ var updatePayment = operation{
 	query:       compat.WritePaymentParameters,
 	body:        compat.PaymentFields,
 	answers:     []response{ok(compat.PaymentUpdated)},
-	failures:    []int{http.StatusUnprocessableEntity},
-	errors:      failures.Form{Failure: "Failed to update payment", Shape: compat.TextError},
+	errors:      failures.Form{Failure: "Failed to update payment", Shape: compat.TextError, Others: []int{http.StatusUnprocessableEntity}},
 	serve:       update(compat.PaymentFields.Read, payments.Update, compat.View.PaymentUpdated),
 }
 

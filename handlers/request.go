@@ -19,27 +19,26 @@ import (
 
 // request is a request to an operation.
 type request struct {
+	*endpoint
+	input
 	api     *api
-	route   *route
-	read    *recordRead // of the record that a write changes; nil for none
-	reading string      // the permission to read what a write writes; "" if none is needed
 	context context.Context
-	echo    echo.Context // nil for a read
+	echo    echo.Context
 	path    middleware.PathValues
 	session *session.Session
 	// lockedWebhooks are the webhooks within the transaction of lockWebhook; nil outside it.
 	lockedWebhooks *jobs.HookStore
-	// principal is the holder of the key.
-	principal    keys.Principal
-	view         compat.View
-	allowsDryRun bool           // the operation supports dry runs
-	known        parameterNames // of a write
-	query        *compat.Query
-	recordQuery  string // the query of the GET of the record that a write names in its body; "" for that of the request
-	rawQuery     string // the text that query was parsed from
-	rawBody      []byte
-	document     compat.Document       // what rawBody and the query have; of a write
-	cursor       *session.ExportCursor // of an export; nil for a complete response
+	principal      keys.Principal // the holder of the key
+	view           compat.View
+	cursor         *session.ExportCursor // of an export; nil for a complete response
+}
+
+// input is what a client sent.
+type input struct {
+	query       *compat.Query
+	recordQuery string // the query of the GET of the record that a write names in its body; "" for that of the request
+	rawBody     []byte
+	document    compat.Document // what rawBody and the query have; of a write
 }
 
 func (r *request) ctx() context.Context { return r.context }

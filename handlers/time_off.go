@@ -33,12 +33,9 @@ var createTimeOff = operation{
 	summary: "Enter time off",
 	description: "Closes whole days for new bookings, or hours of one day on a site with LatePoint Pro Features. It is for the agent, service and location that are named, or for all. " +
 		"Bookings in it stay: the response has their ids, at most 100. Time off for the same agent, service, location, days and hours as one that is entered already is refused with 409, which has its id. With dry_run, nothing is written.",
-	body:       compat.NewTimeOffFields,
-	strictBody: true,
-	answers:    []response{created(compat.TimeOffCreated), ok(compat.TimeOffPossible)},
-	failures:   []int{http.StatusConflict, http.StatusUnprocessableEntity},
-	errors:     failures.Form{Failure: "Failed to enter time off"},
-	warns:      true,
+	body:    compat.NewTimeOffFields,
+	answers: []response{created(compat.TimeOffCreated), ok(compat.TimeOffPossible)},
+	errors:  failures.Form{Failure: "Failed to enter time off", Others: []int{http.StatusConflict, http.StatusUnprocessableEntity}},
 	serve: func(r *request) (response, error) {
 		body, err := r.body()
 		if err != nil {

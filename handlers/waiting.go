@@ -220,8 +220,7 @@ func (w *waiting) refresh(ctx context.Context) {
 		}
 	}
 	w.request.context = ctx
-	w.request.rawQuery = values.Encode()
-	w.request.query = compat.ParseQuery(w.request.rawQuery)
+	w.request.query = compat.ParseQuery(values.Encode())
 }
 
 // stream sends changes as server-sent events until the client leaves or the server stops.

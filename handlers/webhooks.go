@@ -113,7 +113,6 @@ var listWebhooks = operation{
 	id:          "listWebhooks",
 	summary:     "List webhooks",
 	description: "The webhooks created with this key. Others, such as those of the site's administrator, are not shown.",
-	perKey:      true,
 	answers:     []response{ok(compat.WebhookListOf())},
 	errors:      failures.Form{List: true},
 	serve: func(r *request) (response, error) {
@@ -129,7 +128,6 @@ var getWebhook = operation{
 	id:          "getWebhook",
 	summary:     "Read a webhook",
 	description: "A webhook created with this key, without its secret.",
-	perKey:      true,
 	path:        []pathParameter{webhookID},
 	answers:     []response{ok(compat.SingleOf[compat.Webhook]())},
 	serve: func(r *request) (response, error) {
@@ -146,9 +144,8 @@ var createWebhook = operation{
 	summary: "Add a webhook",
 	description: "Sends all changes from now on to a URL, signed as Standard Webhooks. The response has the secret with which receivers check the signature; it is not shown again. " +
 		"It requires the permission `read_changes`, and events of bookings `read_bookings`, and so on; `*` stands for the events that the key may read. The webhook sends what the key may read at the time, and is disabled, with a reason, if the key loses one of these permissions or ends. An Idempotency-Key is refused, because responses with secrets are not stored.",
-	noIdempotency: true,
-	body:          compat.NewWebhookFields,
-	answers:       []response{created(compat.WebhookCreated)},
+	body:    compat.NewWebhookFields,
+	answers: []response{created(compat.WebhookCreated)},
 	serve: func(r *request) (response, error) {
 		private := r.api.options.Webhooks.AllowPrivate
 		body, err := r.webhookBody()
@@ -183,13 +180,12 @@ var createWebhook = operation{
 }
 
 var updateWebhook = operation{
-	id:            "updateWebhook",
-	summary:       "Change a webhook",
-	description:   "Changes only the fields that are sent. Events need the same permissions as when a webhook is added. Empty lists of agents, services and locations remove a filter.",
-	noIdempotency: true,
-	path:          []pathParameter{webhookID},
-	body:          compat.WebhookFields,
-	answers:       []response{ok(compat.WebhookUpdated)},
+	id:          "updateWebhook",
+	summary:     "Change a webhook",
+	description: "Changes only the fields that are sent. Events need the same permissions as when a webhook is added. Empty lists of agents, services and locations remove a filter.",
+	path:        []pathParameter{webhookID},
+	body:        compat.WebhookFields,
+	answers:     []response{ok(compat.WebhookUpdated)},
 	serve: func(r *request) (response, error) {
 		private := r.api.options.Webhooks.AllowPrivate
 		change, err := r.webhookChanges()
@@ -238,12 +234,11 @@ func enableWebhook(ctx context.Context, store *jobs.HookStore, id int64, enabled
 }
 
 var deleteWebhook = operation{
-	id:            "deleteWebhook",
-	summary:       "Delete a webhook",
-	description:   "Deletes a webhook with its secret and its log.",
-	noIdempotency: true,
-	path:          []pathParameter{webhookID},
-	answers:       []response{ok(compat.WebhookDeleted)},
+	id:          "deleteWebhook",
+	summary:     "Delete a webhook",
+	description: "Deletes a webhook with its secret and its log.",
+	path:        []pathParameter{webhookID},
+	answers:     []response{ok(compat.WebhookDeleted)},
 	serve: func(r *request) (response, error) {
 		err := r.lockWebhook(func(_ *request, store *jobs.HookStore, hook jobs.Hook) error {
 			_, err := store.Delete(r.ctx(), hook.ID)
@@ -260,7 +255,6 @@ var listWebhookDeliveries = operation{
 	id:          "listWebhookDeliveries",
 	summary:     "Read the log of a webhook",
 	description: "The deliveries to a webhook in the last 30 days, the newest first, with each try.",
-	perKey:      true,
 	path:        []pathParameter{webhookID},
 	query:       compat.WebhookDeliveryParameters,
 	answers:     []response{ok(compat.WebhookDeliveriesOf(nil, nil, false))},
@@ -287,12 +281,11 @@ var listWebhookDeliveries = operation{
 }
 
 var testWebhook = operation{
-	id:            "testWebhook",
-	summary:       "Test a webhook",
-	description:   "Sends the event `" + jobs.TestEvent + "` once. The log of the webhook shows the receiver's response. A disabled webhook gets it when it is enabled.",
-	noIdempotency: true,
-	path:          []pathParameter{webhookID},
-	answers:       []response{ok(compat.WebhookTested)},
+	id:          "testWebhook",
+	summary:     "Test a webhook",
+	description: "Sends the event `" + jobs.TestEvent + "` once. The log of the webhook shows the receiver's response. A disabled webhook gets it when it is enabled.",
+	path:        []pathParameter{webhookID},
+	answers:     []response{ok(compat.WebhookTested)},
 	serve: func(r *request) (response, error) {
 		if err := r.refuseName(); err != nil {
 			return response{}, err
@@ -310,13 +303,12 @@ var testWebhook = operation{
 }
 
 var rotateWebhook = operation{
-	id:            "rotateWebhook",
-	summary:       "Change the secret of a webhook",
-	description:   "Creates a new secret, which is shown only in this response. Until the overlap has passed, requests are signed with both secrets.",
-	noIdempotency: true,
-	path:          []pathParameter{webhookID},
-	body:          compat.WebhookRotationFields,
-	answers:       []response{ok(compat.WebhookRotated)},
+	id:          "rotateWebhook",
+	summary:     "Change the secret of a webhook",
+	description: "Creates a new secret, which is shown only in this response. Until the overlap has passed, requests are signed with both secrets.",
+	path:        []pathParameter{webhookID},
+	body:        compat.WebhookRotationFields,
+	answers:     []response{ok(compat.WebhookRotated)},
 	serve: func(r *request) (response, error) {
 		body, err := r.webhookBody()
 		if err != nil {
@@ -343,13 +335,12 @@ var rotateWebhook = operation{
 }
 
 var replayWebhook = operation{
-	id:            "replayWebhook",
-	summary:       "Send events again",
-	description:   "Sends one delivery, or all changes since a time, again, with the same webhook-id as before.",
-	noIdempotency: true,
-	path:          []pathParameter{webhookID},
-	body:          compat.WebhookReplayFields,
-	answers:       []response{ok(compat.WebhookReplays)},
+	id:          "replayWebhook",
+	summary:     "Send events again",
+	description: "Sends one delivery, or all changes since a time, again, with the same webhook-id as before.",
+	path:        []pathParameter{webhookID},
+	body:        compat.WebhookReplayFields,
+	answers:     []response{ok(compat.WebhookReplays)},
 	serve: func(r *request) (response, error) {
 		body, err := r.webhookBody()
 		if err != nil {

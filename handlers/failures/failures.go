@@ -31,6 +31,7 @@ type Form struct {
 	Failure string            // message of an internal error; "" for "Internal server error"
 	Code    string            // of an internal error; "" for server_error
 	Invalid string            // code of invalid fields, as a WordPressError; "" for an ObjectError
+	Others  []int             // statuses of errors that few operations have, for the document
 	Bulk    bool              // status 400 says success: false, as when none of several records was created
 }
 
