@@ -81,6 +81,11 @@ func (p parameterNames) refuseUnknownParameters(c echo.Context, query *compat.Qu
 func (r *request) refuseUnknownFields(document compat.Document) error {
 	conditional := len(r.echo.Request().Header.Values(ifMatchHeader)) > 0
 	unknown := document.Unknown(r.known.body, func(name string) bool { return r.known.include(name, conditional) })
+	for name, likely := range unknown {
+		if likely == "" {
+			unknown[name] = domain.Likely(name, slices.Collect(maps.Keys(r.known.query)))
+		}
+	}
 	return refuseUnknown(r.echo, "field", unknown, r.route.is(strict), domain.UnknownFields)
 }
 

@@ -346,7 +346,7 @@ func TestStrictHandling(t *testing.T) {
 		`PUT /bookings/1 {"customer":{"emial":"x"},"notes":"Written"}`: {"customer.emial": "Unknown field; did you mean customer.email?"},
 		`PUT /payments/1 {"amuont":5}`:                                 {"amuont": "Unknown field; did you mean amount?"},
 		`POST /bookings/bulk [{"agentid":5}]`:                          {"bookings.agentid": "Unknown field; did you mean bookings.agent_id?"},
-		`DELETE /bookings/1 {"froce":true}`:                            {"froce": "Unknown field"},
+		`DELETE /bookings/1 {"froce":true}`:                            {"froce": "Unknown field; did you mean force?"},
 	} {
 		method, rest, _ := strings.Cut(body, " ")
 		path, body, _ := strings.Cut(rest, " ")
