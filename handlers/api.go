@@ -80,7 +80,7 @@ func New(platform *session.Platform, keys *keys.Store, now domain.Clock, log *sl
 	e := a.router()
 	e.Match([]string{http.MethodGet, http.MethodHead}, "/", func(c echo.Context) error {
 		if c.QueryParams().Has(wordpress.RouteParameter) {
-			return failures.ErrNoRoute // see wordpress.PlainRoute
+			return failures.ErrNoRoute // see wordpress.Address
 		}
 		return openapi.FrontPage(c)
 	})
@@ -122,29 +122,35 @@ func newAPI(platform *session.Platform, keys *keys.Store, now domain.Clock, log 
 	}
 }
 
-// router returns a router with the middleware that runs before the route is known.
+// router returns a router with what happens to every request before its route is known.
 func (a *api) router() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) { a.fail(c, err) }
 	e.IPExtractor = middleware.AddressFrom(a.options.TrustedProxies)
-	e.Pre(middleware.OverrideMethod, middleware.LeaveOneSlash, wordpress.PlainRoute(a.options.BasePaths), openapi.NoteSlash, middleware.TrimLastSlashes)
-	e.Use(middleware.Abort, middleware.Identify, middleware.Deadline(a.options.RequestTimeout), middleware.DiscardBody, a.measure, a.logRequest, middleware.Recover(a.log), middleware.Headers,
-		wordpress.TellCompanion(a.options.RequestTimeout, a.options.QueryParameter, len(a.options.AllowedOrigins) > 0))
-	if len(a.options.AllowedOrigins) > 0 {
+	cors := len(a.options.AllowedOrigins) > 0
+	e.Pre(wordpress.Address(a.options.BasePaths))
+	e.Use(
+		middleware.Headers,
+		middleware.Deadline(a.options.RequestTimeout),
+		a.record,
+		middleware.Recover(a.log),
+		wordpress.TellCompanion(a.options.RequestTimeout, a.options.QueryParameter, cors),
+	)
+	if cors {
 		e.Use(echomiddleware.CORSWithConfig(corsConfig(a.options.AllowedOrigins)))
 	}
-	e.Use(middleware.RejectOptions, middleware.LimitURL)
+	e.Use(middleware.RejectUnserved)
 	return e
 }
 
-// add registers a route, for GET with HEAD.
+// add registers a route, for GET with HEAD, with what happens to its requests before they are served.
 func (a *api) add(e *echo.Echo, base string, p *endpoint) {
 	r := p.route
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
 	}
-	e.Match(methods, base+r.path, a.serve(p), r.set, a.authenticate, a.limiter.Middleware, requirePermission(r.permission))
+	e.Match(methods, base+r.path, a.serve(p), r.set, a.authenticate, a.permit(r.permission))
 }
 
 // serve handles the requests of a route.

@@ -81,11 +81,14 @@ func (a *api) identify(ctx context.Context, c echo.Context, secret string) (prin
 	return principal, err
 }
 
-// requirePermission checks the permission of a route. It runs after the rate
-// limiter, so that rejected requests have the headers of the limits too.
-func requirePermission(permission string) echo.MiddlewareFunc {
+// permit counts a request, whose key is known, and checks the permission of its route. Rejected requests have the headers of
+// the limits too.
+func (a *api) permit(permission string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
+			if err := a.limiter.Charge(c, 1); err != nil {
+				return err
+			}
 			principal, _ := principalOf(c)
 			if err := principal.Require(permission); err != nil {
 				return err

@@ -51,7 +51,7 @@ var protocolHeaders = []string{"Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Me
 func (a *api) addMCP(e *echo.Echo) {
 	protocol := sync.OnceValue(func() http.Handler { return mcp.New(a.options.Version) })
 	e.POST(mcpRoute.path, func(c echo.Context) error { return a.serveMCP(c, protocol()) },
-		mcpRoute.set, a.checkOrigin, a.authenticate, a.limiter.Middleware)
+		mcpRoute.set, a.checkOrigin, a.authenticate, a.permit(""))
 	// The protocol requires 405 from a server that neither streams nor has sessions.
 	e.Match([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, mcpRoute.path, func(c echo.Context) error {
 		c.Response().Header().Set(echo.HeaderAllow, http.MethodPost)

@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -39,23 +40,15 @@ func (a *api) countRejection(c echo.Context, err error) {
 // otherRoute is the label for requests that match no route of the table.
 const otherRoute = "none"
 
-// measure counts and times a request by the path of its route below the base path.
-// It wraps the middleware that turns errors into responses.
-func (a *api) measure(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		start := a.now()
-		a.metrics.Running.Inc()
-		defer a.metrics.Running.Dec()
-		err := next(c)
-		path, method := otherRoute, c.Request().Method
-		if r, known := routeOf(c); known {
-			path = r.path
-		} else {
-			method = middleware.KnownMethod(method)
-		}
-		principal, _ := principalOf(c)
-		a.metrics.Requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.KeyLabel(principal.ID)).Inc()
-		a.metrics.Durations.WithLabelValues(path, method).Observe(a.now().Sub(start).Seconds())
-		return err
+// count counts and times a request by the path of its route below the base path.
+func (a *api) count(c echo.Context, start time.Time) {
+	path, method := otherRoute, c.Request().Method
+	if r, known := routeOf(c); known {
+		path = r.path
+	} else {
+		method = middleware.KnownMethod(method)
 	}
+	principal, _ := principalOf(c)
+	a.metrics.Requests.WithLabelValues(path, method, strconv.Itoa(c.Response().Status), a.metrics.KeyLabel(principal.ID)).Inc()
+	a.metrics.Durations.WithLabelValues(path, method).Observe(a.now().Sub(start).Seconds())
 }

@@ -22,16 +22,6 @@ var (
 	ErrBodyTimeout = errors.New("body did not arrive in time")
 )
 
-// LimitURL rejects URLs longer than maxURL.
-func LimitURL(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if len(c.Request().RequestURI) > maxURL {
-			return ErrURLTooLong
-		}
-		return next(c)
-	}
-}
-
 // InFlight bounds the number of requests that are processed at the same time, and lets each key have half of
 // them. A request only has a place while it uses the database, not while its client sends the body or reads the
 // response, so slow clients block nobody.
@@ -57,7 +47,7 @@ func (f InFlight) Do(key int64, work func() error) error {
 // connectionEntry is the context key of the connection's context, which has no time limit.
 const connectionEntry = "bookside.connection"
 
-// Deadline bounds the time of a request until its response is sent.
+// Deadline bounds the time of a request until its response is sent, also where its body is not needed, see DiscardBody.
 func Deadline(limit time.Duration) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -65,7 +55,7 @@ func Deadline(limit time.Duration) echo.MiddlewareFunc {
 			ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
 			defer cancel()
 			c.SetRequest(c.Request().WithContext(ctx))
-			return next(c)
+			return DiscardBody(next)(c)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/bookside/bookside/compat"
 )
 
@@ -21,20 +19,16 @@ const OtherMethod = "other"
 // OverrideMethod lets a POST stand for another method, for clients that cannot send others: by the
 // parameter _method, otherwise by a header, as WP_REST_Server::serve_request reads them, WordPress 7.0.
 // WordPress does the same for GET, which would let a link delete something.
-func OverrideMethod(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if r.Method != http.MethodPost {
-			return next(c)
-		}
-		method := compat.ParseQuery(r.URL.RawQuery).Last(MethodParameter)
-		if method == "" {
-			method = r.Header.Get(MethodHeader)
-		}
-		if method != "" {
-			r.Method = effectiveMethod(method)
-		}
-		return next(c)
+func OverrideMethod(r *http.Request) {
+	if r.Method != http.MethodPost {
+		return
+	}
+	method := compat.ParseQuery(r.URL.RawQuery).Last(MethodParameter)
+	if method == "" {
+		method = r.Header.Get(MethodHeader)
+	}
+	if method != "" {
+		r.Method = effectiveMethod(method)
 	}
 }
 

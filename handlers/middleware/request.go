@@ -18,14 +18,17 @@ const RequestIDHeader = "X-Request-Id"
 // validRequestID matches the ids that a client may choose; they are logged.
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// Identify gives every request an id: the client's, if valid.
-func Identify(next echo.HandlerFunc) echo.HandlerFunc {
+// Headers is middleware that gives every request an id, the client's if it is valid, and every response the headers that all
+// have.
+func Headers(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		id := c.Request().Header.Get(RequestIDHeader)
+		header, id := c.Response().Header(), c.Request().Header.Get(RequestIDHeader)
 		if !validRequestID.MatchString(id) {
 			id = rand.Text()
 		}
-		c.Response().Header().Set(RequestIDHeader, id)
+		header.Set(RequestIDHeader, id)
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
 		return next(c)
 	}
 }
@@ -53,29 +56,11 @@ func Recover(log *slog.Logger) echo.MiddlewareFunc {
 	}
 }
 
-// Headers sets the headers of every response.
-func Headers(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		header := c.Response().Header()
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Content-Type-Options", "nosniff")
-		return next(c)
-	}
-}
-
 // abortedEntry is set in the context of a request whose response broke off.
 const abortedEntry = "bookside.aborted"
 
 // MarkAborted records that the response of a request broke off.
 func MarkAborted(c echo.Context) { c.Set(abortedEntry, true) }
 
-// Abort closes the connection of a response that broke off, so that the client notices.
-func Abort(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		err := next(c)
-		if c.Get(abortedEntry) != nil {
-			panic(http.ErrAbortHandler)
-		}
-		return err
-	}
-}
+// Aborted reports whether the response of a request broke off.
+func Aborted(c echo.Context) bool { return c.Get(abortedEntry) != nil }

@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 )
@@ -43,42 +42,15 @@ func Origin(r *http.Request, proxies []*net.IPNet) string {
 	return scheme + "://" + r.Host
 }
 
-// LeaveOneSlash is middleware that leaves one of several slashes at the beginning of a path, as WordPress does:
-// clients join the site's address, which ends with a slash, and a path.
-func LeaveOneSlash(next echo.HandlerFunc) echo.HandlerFunc {
-	return trimPath(next, func(path string) string {
-		if strings.HasPrefix(path, "//") {
-			return "/" + strings.TrimLeft(path, "/")
-		}
-		return path
-	})
-}
-
-// TrimLastSlashes is middleware that removes the slashes at the end of a path, as WordPress does.
-func TrimLastSlashes(next echo.HandlerFunc) echo.HandlerFunc {
-	return trimPath(next, func(path string) string {
-		if strings.HasPrefix(path, "/") {
-			return "/" + strings.Trim(path, "/")
-		}
-		return path
-	})
-}
-
-// trimPath also trims the escaped path, by which echo routes if the path contains an encoded slash.
-func trimPath(next echo.HandlerFunc, trim func(string) string) echo.HandlerFunc {
+// RejectUnserved is middleware that rejects URLs longer than maxURL, and OPTIONS, which the router would answer itself: no
+// route has that method, and the CORS middleware handles preflight requests.
+func RejectUnserved(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		url := c.Request().URL
-		url.Path, url.RawPath = trim(url.Path), trim(url.RawPath)
-		return next(c)
-	}
-}
-
-// RejectOptions rejects OPTIONS, which the router would answer itself. No route
-// has that method, and the CORS middleware handles preflight requests.
-func RejectOptions(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if c.Request().Method == http.MethodOptions {
+		switch {
+		case c.Request().Method == http.MethodOptions:
 			return echo.ErrNotFound
+		case len(c.Request().RequestURI) > maxURL:
+			return ErrURLTooLong
 		}
 		return next(c)
 	}

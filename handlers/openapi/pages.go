@@ -141,23 +141,10 @@ func (d *datedPage) on(day time.Time) (page, error) {
 	return built, err
 }
 
-// slashEntry is set in a request's context if its path ended in a slash.
-const slashEntry = "bookside.slash"
-
-// NoteSlash is middleware that records the slash at the end of a path before it is removed.
-func NoteSlash(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if strings.HasSuffix(c.Request().URL.Path, "/") {
-			c.Set(slashEntry, true)
-		}
-		return next(c)
-	}
-}
-
 // withoutSlash redirects docs/ to docs, because the page's addresses are relative to that.
 func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if c.Get(slashEntry) != nil {
+		if path, _, _ := strings.Cut(c.Request().RequestURI, "?"); strings.HasSuffix(path, "/") {
 			return c.Redirect(http.StatusPermanentRedirect, "../docs")
 		}
 		return next(c)

@@ -102,16 +102,6 @@ func New(options Options, now domain.Clock, keyOf KeyOf) *Limiter {
 	return l
 }
 
-// Middleware counts each request once. It must run after the key is known.
-func (l *Limiter) Middleware(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if err := l.Charge(c, 1); err != nil {
-			return err
-		}
-		return next(c)
-	}
-}
-
 // chargedEntry is the entry of a request's context that holds the cost charged
 // so far.
 const chargedEntry = "bookside.charged"

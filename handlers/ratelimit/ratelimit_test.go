@@ -57,7 +57,12 @@ func newServer(t *testing.T, limits ratelimit.Limits, shared func(s *server) *ra
 			t.Error(err)
 		}
 	}
-	e.GET("/", func(c echo.Context) error { return c.NoContent(http.StatusOK) }, limiter.Middleware)
+	e.GET("/", func(c echo.Context) error {
+		if err := limiter.Charge(c, 1); err != nil {
+			return err
+		}
+		return c.NoContent(http.StatusOK)
+	})
 	s.handler = e
 	return s
 }

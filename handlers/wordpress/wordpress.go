@@ -12,26 +12,40 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/handlers/middleware"
 )
 
 // RouteParameter has the path of a request to a site without permalinks.
 const RouteParameter = "rest_route"
 
-// PlainRoute is middleware that serves requests in the form of sites without permalinks, such as
-// /?rest_route=/latepoint-api/v1/bookings, under the base path that WordPress would have
-// used.
-func PlainRoute(bases []string) echo.MiddlewareFunc {
+// Address is middleware that reads the method and the path of a request as WordPress does. A parameter or a header may name
+// another method. Of several slashes at the beginning of a path one stays, because clients join the site's address, which ends
+// with a slash, and a path; and none at its end. Requests in the form of sites without permalinks, such as
+// /?rest_route=/latepoint-api/v1/bookings, are served under the base path that WordPress would have used.
+func Address(bases []string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
+			middleware.OverrideMethod(c.Request())
 			u := c.Request().URL
-			if u.Path != "/" && u.Path != "/index.php" {
-				return next(c)
+			trimPath(u, func(path string) string { return strings.TrimLeft(path, "/") })
+			if u.Path == "/" || u.Path == "/index.php" {
+				path := root + "/" + strings.TrimLeft(compat.ParseQuery(u.RawQuery).Last(RouteParameter), "/")
+				if path = strings.TrimRight(path, "/"); slices.ContainsFunc(bases, func(base string) bool { return below(path, base) }) {
+					u.Path, u.RawPath = path, (&url.URL{Path: path}).EscapedPath()
+				}
 			}
-			path := root + "/" + strings.TrimLeft(compat.ParseQuery(u.RawQuery).Last(RouteParameter), "/")
-			if path = strings.TrimRight(path, "/"); slices.ContainsFunc(bases, func(base string) bool { return below(path, base) }) {
-				u.Path, u.RawPath = path, (&url.URL{Path: path}).EscapedPath()
-			}
+			trimPath(u, func(path string) string { return strings.Trim(path, "/") })
 			return next(c)
+		}
+	}
+}
+
+// trimPath trims a path behind its first slash, and the escaped path, by which echo routes if the path contains an encoded
+// slash.
+func trimPath(u *url.URL, trim func(string) string) {
+	for _, path := range []*string{&u.Path, &u.RawPath} {
+		if strings.HasPrefix(*path, "/") {
+			*path = "/" + trim(*path)
 		}
 	}
 }
