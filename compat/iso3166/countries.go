@@ -1,4 +1,4 @@
-// Package iso3166 knows the codes of countries.
+// Package iso3166 knows the codes of countries. It imports nothing of the project.
 package iso3166
 
 import "strings"

@@ -1,4 +1,5 @@
 // Package jsontext represents the values of JSON documents by their text, copying as little as possible.
+// It imports nothing of the project, and does not know what a document is about.
 package jsontext
 
 import (

@@ -1,4 +1,5 @@
-// Package masks is what keys that mask personal data see of it.
+// Package masks is what keys that mask personal data see of it. It imports nothing of the project; which fields are personal
+// is said by the tags of records.
 package masks
 
 import (

@@ -1,5 +1,6 @@
 // Package phpform parses the variables of forms and queries as PHP does, including names such as a[b][] and
-// PHP's limits. Its error messages are for the client, once capitalized.
+// PHP's limits. Its error messages are for the client, once capitalized. It imports compat/jsontext, as whose values it returns
+// them, and nothing else of the project.
 package phpform
 
 import (

@@ -1,5 +1,6 @@
 // Package wordpress imitates what WordPress's REST server does around its routes, for clients that rely on
 // it: paths in a parameter, and an index of routes. It also tells the companion how to forward requests.
+// It imports compat for queries, handlers/middleware and handlers/openapi, and knows no resource.
 package wordpress
 
 import (

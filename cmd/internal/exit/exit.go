@@ -1,4 +1,5 @@
-// Package exit defines the exit codes of the program, and errors that carry one.
+// Package exit defines the exit codes of the program, and errors that carry one. It imports cmd/internal/printable alone, and
+// never exits itself.
 package exit
 
 import (

@@ -1,6 +1,6 @@
 // Package server serves a site: it opens the database named in the settings and both ports, works in the
 // background, and stops without losing a request. cmd/bookside uses [Server], and so does cmd/demo, with a
-// database inside the process.
+// database inside the process. It wires all packages together and has no rules of its own.
 package server
 
 import (

@@ -1,5 +1,6 @@
 // Package settings defines the program's settings: their names, meanings and allowed values, and how they
-// are read from a file, the environment and flags.
+// are read from a file, the environment and flags ([Config] is the result). It imports what checks their values, and opens
+// nothing that they name.
 package settings
 
 import (
