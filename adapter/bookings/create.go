@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
 
+	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/notify"
-	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -17,6 +19,30 @@ import (
 	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
+
+// New is a booking to create. Validation holds the problems found so far; its fields are not checked again.
+type New struct {
+	ServiceID  int64
+	AgentID    int64  // 0 for any
+	LocationID *int64 // 0 for any; nil for the first one that offers the service
+	Start      availability.Moment
+	Duration   *int64 // minutes; nil for the service's own
+	Attendees  int64
+	Status     *string // nil for the default, see statusOfNew
+	CustomerID int64   // 0 for the customer described in Customer
+	Customer   records.CustomerFields
+	Price      *decimal.Decimal // before coupon and taxes; nil for the price of the service with its extras
+	Extras     *slots.Extras    // nil for none
+	CouponCode string           // "" for none
+	Fields     *SentFields      // custom fields; nil for none
+	Series     bool             // several bookings in one request
+	Notes      string
+	HoldID     int64    // the hold whose slot it takes; 0 for none
+	Sent       []string // with HoldID, the names of the fields of the slot that were sent
+	Confirm    bool     // send the messages of the site's automations; reminders are always sent
+	Address    string   // the client's IP address, stored if the site logs it
+	domain.Validation
+}
 
 // Created is a booking that Create created.
 type Created struct {
@@ -32,290 +58,183 @@ type Created struct {
 // If anything is wrong with the booking, it returns a CodeInvalidRequest or
 // CodeValidationFailed that names every field; if the time is not available, or
 // its hold is lost, a CodeSlotUnavailable. A dry run writes nothing: see draftBooking.
-func Create(ctx context.Context, tx *session.Tx, b New) (Created, error) {
+func Create(ctx context.Context, tx *session.Tx, n New) (Created, error) {
 	w, err := tx.WriteSettings(ctx)
 	if err != nil {
 		return Created{}, err
 	}
-	plan, err := planBooking(ctx, tx, w, b)
+	b, err := validateNew(ctx, tx, w, n)
 	if err != nil {
 		return Created{}, err
 	}
-	if b.HoldID != 0 {
-		used, err := useHold(ctx, tx, b.HoldID)
+	if n.HoldID != 0 {
+		found, err := useHold(ctx, tx, n.HoldID)
 		if err != nil {
 			return Created{}, err
 		}
-		plan.slot.Lost = !used
+		b.what.request.Lost = !found
 	}
-	assigned, err := plan.assign(ctx, tx)
+	assigned, err := b.what.assign(ctx, tx)
 	if err != nil {
 		return Created{}, err
 	}
-	plan.resource = assigned.Resource
-	if err := plan.fields.check(plan.resource); err != nil {
+	if err := b.fields.check(assigned.Resource); err != nil {
 		return Created{}, err
 	}
 	if tx.DryRun {
-		draft, err := draftBooking(ctx, tx.Session, w, plan)
+		draft, err := draftBooking(ctx, tx.Session, w, b, assigned.Resource)
 		return Created{BookingDetail: draft.SeenBy(tx.AsCaller())}, err
 	}
-	created, err := insertBooking(ctx, tx, w, &plan)
+	created, err := insertBooking(ctx, tx, w, b, assigned.Resource)
 	if err != nil {
 		return Created{}, err
 	}
 	assigned.Exclude = append(assigned.Exclude, created.Booking.ID)
 	events := []notify.Event{
-		{Kind: notify.BookingCreated, After: created, NewCustomer: plan.customerIsNew},
-		{Kind: notify.OrderCreated, After: created, NewCustomer: plan.customerIsNew},
+		{Kind: notify.BookingCreated, After: created, NewCustomer: b.who.isNew},
+		{Kind: notify.OrderCreated, After: created, NewCustomer: b.who.isNew},
 	}
-	if plan.customerIsNew {
+	if b.who.isNew {
 		events = slices.Insert(events, 0, notify.Event{Kind: notify.CustomerCreated, After: created})
 	}
 	// Reads come first, so that the writes whose results nobody needs are sent together.
-	confirmed, err := notify.Notify(ctx, tx, w, events, b.Confirm)
+	confirmed, err := notify.Notify(ctx, tx, w, events, n.Confirm)
 	if err != nil {
 		return Created{}, err
 	}
-	if err := completeBooking(ctx, tx, plan, created); err != nil {
+	if err := completeBooking(ctx, tx, b, assigned.Resource, created); err != nil {
 		return Created{}, err
 	}
 	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
 		return Created{}, err
 	}
 	detail := created.BookingDetail()
-	detail.Customer = plan.shownCustomer()
+	detail.Customer = b.who.shown
+	detail.Customer.ID = created.Customer.ID
 	if err := records.RememberCustomer(ctx, tx, created.Booking.ID, detail.Customer); err != nil {
 		return Created{}, err
 	}
 	return Created{BookingDetail: detail.SeenBy(tx.AsCaller()), ConfirmationSent: confirmed}, nil
 }
 
-// shownCustomer returns the customer of the new booking as the caller may see them: a limited caller, as it
-// described them or, if it named an id, as it sees them.
-func (plan *bookingPlan) shownCustomer() records.BookingCustomer {
-	shown := plan.shown
-	shown.ID = plan.customer.ID
-	return shown
+// newBooking is a valid booking before it has its slot.
+type newBooking struct {
+	who     bookingCustomer
+	what    appointment
+	cost    charge
+	fields  customFields
+	status  string
+	notes   string
+	address string
 }
 
-// savedCustomer is a customer whose row is sent with the next statement.
-type savedCustomer struct {
-	id      any              // or an expression for it in that statement
-	created session.Inserted // for a new customer
-	touched *wpdb.Result     // for an existing customer
-}
-
-// lastID is the id that the previous statement gave to a row.
-var lastID = sq.Expr("LAST_INSERT_ID()")
-
-// saveCustomer creates the customer of a booking, or touches the existing row, as the
-// plugin does whenever an order is saved. The next statement stores the order.
-func saveCustomer(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) (saved savedCustomer, err error) {
-	switch {
-	case !plan.customerIsNew:
-		saved.id = plan.customer.ID
-		saved.touched, err = tx.UpdateLater(ctx, wpdb.Customers, plan.customer.ID, append(plan.filled, tx.UpdateTimestamp()))
-	case w.Settings[session.SettingUsersAsCustomers] == session.On: // the customer may have a user
-		plan.customer.ID, err = customers.Insert(ctx, tx, w, plan.customer, nil)
-		saved.id = plan.customer.ID
-	default:
-		var stored session.Row
-		if stored, _, err = customers.NewRow(tx.Session, plan.customer, nil); err == nil {
-			saved.created, err = tx.InsertLater(ctx, wpdb.Customers, stored)
+// validateNew validates a booking, reporting all problems at once, reads what it needs and takes its locks.
+func validateNew(ctx context.Context, tx *session.Tx, w session.WriteSettings, b New) (newBooking, error) {
+	p := b.Problems()
+	pro := tx.Extension(extensions.ProFeatures, w.Settings)
+	if !pro { // without it, such fields are unknown
+		b.Extras, b.CouponCode = nil, ""
+	}
+	if pro && b.Series {
+		p.Reject("recurrence", "Pro Features makes several bookings of this, which the API does not: send their times as a list to POST /bookings/bulk")
+	}
+	notes := text.TextareaField(b.Notes)
+	tx.CheckText(&p, "notes", wpdb.Orders, "customer_comment", notes)
+	if b.Status != nil && !newStatusAllowed(*b.Status, w) {
+		p.Reject("status", "Unknown status, or not allowed for a new booking")
+	}
+	b, hold, err := withHold(ctx, tx.Session, b, &p)
+	if err != nil {
+		return newBooking{}, err
+	}
+	what, err := newAppointment(ctx, tx.Session, b, hold, &p)
+	if err != nil {
+		return newBooking{}, err
+	}
+	status, err := statusOfNew(ctx, tx.Session, w, b.Status, what.service.ID)
+	if err != nil {
+		return newBooking{}, err
+	}
+	fields, err := readCustomFields(tx.Session, w, b.Fields, nil, "{}", &p)
+	if err != nil {
+		return newBooking{}, err
+	}
+	fields.require(&p, what.resources...)
+	rules := customers.RulesOf(tx.Session, w.Settings)
+	if p.Err() == nil {
+		if err := lockNew(ctx, tx, w, rules, b, what); err != nil {
+			return newBooking{}, err
 		}
-		saved.id = lastID
 	}
-	return saved, err
+	who, err := findCustomer(ctx, tx.Session, rules, b, &p)
+	if err != nil {
+		return newBooking{}, err
+	}
+	what, price, err := what.decide(ctx, tx, b, status, who.ID, fields, &p, extensions.Times, extensions.Prices, extensions.Acceptance)
+	if err != nil {
+		return newBooking{}, err
+	}
+	var cost charge
+	if !p.Has("service_id") {
+		if cost, err = chargeFor(ctx, tx, w, b, what, &who.ID, price, &p); err != nil {
+			return newBooking{}, err
+		}
+		refuseUnpaid(tx, w, b, cost, &p)
+	}
+	if err := p.Err(); err != nil {
+		return newBooking{}, err
+	}
+	if !who.isNew {
+		err = warnOfLimits(ctx, tx, w, who.ID)
+	}
+	return newBooking{who: who, what: what, cost: cost, fields: fields, status: status, notes: notes, address: b.Address}, err
 }
 
-// settleCustomer takes the result of saveCustomer.
-func settleCustomer(tx *session.Tx, saved savedCustomer, plan *bookingPlan) error {
-	if saved.touched != nil && saved.touched.Rows == 0 {
-		return domain.InvalidField("customer_id", "Customer not found")
+// newStatusAllowed reports whether a new booking may have a status.
+func newStatusAllowed(status string, w session.WriteSettings) bool {
+	switch status {
+	case records.StatusPending, records.StatusApproved, records.StatusCancelled:
+		return true
+	case records.StatusCompleted, records.StatusNoShow:
+		return false
+	default:
+		return slices.Contains(records.OwnStatuses(w.Settings[session.SettingOwnStatuses]), status)
 	}
-	id, err := tx.Settle(saved.created)
-	if id != 0 {
-		plan.customer.ID = id
-	}
-	return err
 }
 
-// insertBooking writes customer, order, order item and booking, and the order's keys and invoice. Rows are
-// sent together with the row whose id they need, and rows that only need known ids are sent with the
-// booking; completeBooking writes what needs the booking's own id.
-func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) (notify.Snapshot, error) {
-	breakdown := plan.charged.breakdown(w, plan.service.Name)
-	order, item, err := insertOrderWithItem(ctx, tx, w, plan, breakdown)
-	if err != nil {
-		return notify.Snapshot{}, err
+// statusOfNew returns the status of a new booking: the one that the client wants, otherwise approved or, if the owner
+// wants the site's own, that of the service, else that of the site, as the plugin computes it.
+func statusOfNew(ctx context.Context, s *session.Session, w session.WriteSettings, requested *string, service int64) (string, error) {
+	if requested != nil {
+		return *requested, nil
 	}
-	code, err := session.NewCode(tx.Session, session.BookingCodeLength)
-	if err != nil {
-		return notify.Snapshot{}, err
+	if !s.Platform.Config.DefaultStatusOfSite {
+		return records.StatusApproved, nil
 	}
-	keys, err := records.CompleteKeys(tx.Session, records.ManageKeys{})
-	if err != nil {
-		return notify.Snapshot{}, err
-	}
-	orderKeys, err := records.CompleteKeys(tx.Session, records.ManageKeys{})
-	if err != nil {
-		return notify.Snapshot{}, err
-	}
-	invoices, err := payments.InvoiceRows(tx.Session, w, payments.InvoiceSource{ID: order.ID, Customer: plan.customer, Subtotal: plan.charged.Subtotal, Total: plan.charged.Total, Breakdown: breakdown})
-	if err != nil {
-		return notify.Snapshot{}, err
-	}
-	if _, err := tx.InsertLater(ctx, wpdb.OrderMeta, records.KeyRows(tx.Session, order.ID, records.ManageKeys{}, orderKeys)...); err != nil {
-		return notify.Snapshot{}, err
-	}
-	invoice, err := tx.InsertLater(ctx, wpdb.OrderInvoices, invoices...)
-	if err != nil {
-		return notify.Snapshot{}, err
-	}
-	id, err := tx.Insert(ctx, wpdb.Bookings, bookingRow(tx.Session, *plan, code, item.ID))
-	if err != nil {
-		return notify.Snapshot{}, err
-	}
-	if _, err := tx.Settle(invoice); err != nil {
-		return notify.Snapshot{}, err
-	}
-	if item.ItemData, err = newItemData(*plan, plan.span(tx.Session), id); err != nil {
-		return notify.Snapshot{}, err
-	}
-	booking, shown, err := notify.NewBooking(ctx, tx.Session, id)
-	booking.Extras, booking.Reasons = plan.shownExtras(tx.Session), records.AskedReasons(tx.Session, w.Settings)
-	_, booking.Meta = plan.fields.newMeta(tx.Session, id, plan.resource)
-	return notify.Snapshot{
-		Customer: booking.Customer,
-		Booking:  &notify.BookingSnapshot{Booking: booking, Keys: keys, Shown: &shown},
-		Order:    &notify.OrderSnapshot{Order: order, Items: []records.OrderItem{item}, Payments: []records.Payment{}, Keys: &orderKeys},
-	}, err
-}
-
-// insertOrderWithItem saves the customer and writes the order of a booking and its item, whose data
-// completeBooking writes.
-func insertOrderWithItem(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan, breakdown any) (order records.Order, item records.OrderItem, err error) {
-	customer, err := saveCustomer(ctx, tx, w, plan)
-	if err != nil {
-		return order, item, err
-	}
-	code, err := session.NewCode(tx.Session, session.ConfirmationCodeLength)
-	if err != nil {
-		return order, item, err
-	}
-	n := plan.order()
-	n.ConfirmationCode = &code
-	stored, err := orders.OrderRow(tx.Session, w, n, customer.id, breakdown)
-	if err != nil {
-		return order, item, err
-	}
-	created, err := tx.InsertLater(ctx, wpdb.Orders, stored)
-	if err != nil {
-		return order, item, err
-	}
-	charged := plan.charged.item
-	item = records.OrderItem{Variant: records.BookingItem, Subtotal: charged.Subtotal, Total: plan.charged.itemTotal()}
-	item.ID, err = tx.Insert(ctx, wpdb.OrderItems, append(session.Row{
-		{Name: "order_id", Value: lastID}, {Name: "variant", Value: item.Variant}, {Name: "item_data", Value: ""}, {Name: "subtotal", Value: domain.AmountText(item.Subtotal)}, {Name: "total", Value: domain.AmountText(item.Total)},
-		{Name: "coupon_code", Value: wpdb.NullIfZero(plan.charged.coupon)}, {Name: "coupon_discount", Value: domain.AmountText(charged.Discount)}, {Name: "tax_total", Value: "0.0000"},
-	}, tx.NewTimestamps()...))
-	if err != nil {
-		return order, item, err
-	}
-	if err := settleCustomer(tx, customer, plan); err != nil {
-		return order, item, err
-	}
-	order = draftOrder(tx.Session, w, *plan)
-	order.ConfirmationCode = code
-	order.ID, err = tx.Settle(created)
-	return order, item, err
-}
-
-// completeBooking writes the item's data, which contains the booking's id, and the booking's custom fields,
-// keys, extras and assets.
-func completeBooking(ctx context.Context, tx *session.Tx, plan bookingPlan, created notify.Snapshot) error {
-	item := created.BookingItem()
-	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{Name: "item_data", Value: item.ItemData}}); err != nil {
-		return err
-	}
-	meta, _ := plan.fields.newMeta(tx.Session, created.Booking.ID, plan.resource)
-	meta = append(meta, records.KeyRows(tx.Session, created.Booking.ID, records.ManageKeys{}, created.Booking.Keys)...)
-	if _, err := tx.InsertLater(ctx, wpdb.BookingMeta, meta...); err != nil {
-		return err
-	}
-	if _, err := tx.InsertLater(ctx, wpdb.BookingsServiceExtras, extraRows(tx.Session, created.Booking.ID, plan.extras)...); err != nil {
-		return err
-	}
-	_, err := tx.InsertLater(ctx, wpdb.BookingsAssets, records.AssetRows(tx.Session, created.Booking.ID, plan.resource.Agent, plan.service.Assets)...)
-	return err
-}
-
-// order returns the order of the booking.
-func (plan *bookingPlan) order() orders.New {
-	n := orders.New{Address: plan.Address, Patch: orders.Patch{
-		Subtotal: &plan.charged.Subtotal, Total: &plan.charged.Total, TaxTotal: &plan.charged.Tax, CouponDiscount: &plan.charged.Discount, CustomerComment: &plan.notes,
-	}}
-	if plan.charged.coupon != "" {
-		n.CouponCode = &plan.charged.coupon
-	}
-	return n
-}
-
-// bookingRow returns the row of a new booking.
-func bookingRow(s *session.Session, plan bookingPlan, code string, item int64) session.Row {
-	return slices.Concat(session.Row{{Name: "booking_code", Value: code}}, plan.span(s).Columns(), session.Row{
-		{Name: "buffer_before", Value: int64(plan.service.BufferBefore)}, {Name: "buffer_after", Value: int64(plan.service.BufferAfter)}, {Name: "duration", Value: plan.duration},
-		{Name: "status", Value: plan.status}, {Name: "customer_id", Value: plan.customer.ID}, {Name: "service_id", Value: plan.resource.Service}, {Name: "agent_id", Value: plan.resource.Agent},
-		{Name: "location_id", Value: plan.resource.Location}, {Name: "order_item_id", Value: item}, {Name: "recurrence_id", Value: nil}, {Name: "total_attendees", Value: plan.Attendees},
-		{Name: "customer_timezone", Value: nil}, {Name: "server_timezone", Value: nil},
-	}, s.NewTimestamps())
-}
-
-// itemData is the copy of a booking in the data of its order item
-// (OsBookingModel::generate_params_for_booking_form, LatePoint 5.6.5).
-type itemData struct {
-	ID                        int64    `json:"id"`
-	CustomerID                any      `json:"customer_id"`
-	AgentID                   int64    `json:"agent_id"`
-	LocationID                int64    `json:"location_id"`
-	ServiceID                 int64    `json:"service_id"`
-	RecurrenceID              *int64   `json:"recurrence_id"`
-	StartDate                 string   `json:"start_date"`
-	StartTime                 int64    `json:"start_time"`
-	EndDate                   string   `json:"end_date"`
-	EndTime                   int64    `json:"end_time"`
-	Status                    string   `json:"status"`
-	BufferBefore              int64    `json:"buffer_before"`
-	BufferAfter               int64    `json:"buffer_after"`
-	Duration                  int64    `json:"duration"`
-	GenerateRecurrentSequence []string `json:"generate_recurrent_sequence"`
-	Attendees                 int64    `json:"total_attendees,omitempty"` // Pro Features
-}
-
-func newItemData(plan bookingPlan, span records.BookingSpan, id int64) (string, error) {
-	data := itemData{
-		ID: id, CustomerID: plan.customer.ID, AgentID: plan.resource.Agent, LocationID: plan.resource.Location, ServiceID: plan.resource.Service,
-		StartDate: span.Start.Day.String(), StartTime: int64(span.Start.Minutes), EndDate: span.End.Day.String(), EndTime: int64(span.End.Minutes),
-		Status: plan.status, BufferBefore: int64(plan.service.BufferBefore), BufferAfter: int64(plan.service.BufferAfter), Duration: plan.duration,
-		GenerateRecurrentSequence: []string{},
-	}
-	if plan.charged.pro {
-		data.Attendees = plan.Attendees
-	}
-	if !plan.customerIsNew {
-		data.CustomerID = domain.IDText(plan.customer.ID) // for a loaded customer PHP has texts
-	}
-	encoded, err := text.EncodePHP(data)
+	stmt := sq.Select(s.Schema.Expr(wpdb.Services, "s", "override_default_booking_status")).From(s.DB.Name(wpdb.Services) + " s").Where(sq.Eq{"s.id": service})
+	ofService, _, err := wpdb.One(ctx, s.DB, "default status of a service", stmt, wpdb.Value[*string])
 	if err != nil {
 		return "", err
 	}
-	fields, err := plan.fields.members()
-	if err != nil {
-		return "", err
+	defined := records.BookingStatusesOf(w.Settings)
+	for _, status := range []string{domain.ValueOr(ofService, ""), w.Settings[session.SettingDefaultStatus]} {
+		if slices.Contains(defined, status) {
+			return status, nil
+		}
 	}
-	if encoded, err = records.WithCustomFields(encoded, fields); err != nil {
-		return "", err
+	return records.StatusApproved, nil
+}
+
+// lockNew takes the locks of a new booking: those of its slot, those of the contacts that identify its
+// customer, and that of its coupon.
+func lockNew(ctx context.Context, tx *session.Tx, w session.WriteSettings, rules customers.Rules, b New, a appointment) error {
+	locks := slots.Locks(tx.Session, a.service, a.resources)
+	if b.CustomerID == 0 {
+		customer, err := customers.LocksOfNewCustomer(ctx, tx.Session, w, rules, b.Customer)
+		if err != nil {
+			return err
+		}
+		locks = append(locks, customer...)
 	}
-	return records.WithExtras(encoded, slots.ExtrasText(slots.ChosenOf(plan.extras)))
+	return tx.Lock(ctx, append(locks, payments.LocksOfCoupon(&b.CouponCode)...)...)
 }

@@ -159,8 +159,8 @@ func (c customFields) members() (members []records.Member, err error) {
 	return members, nil
 }
 
-// asked returns the values that the booking will have, for the question to WordPress.
-func (c customFields) asked() (string, error) {
+// encoded returns the values that the booking will have as JSON, "" for none.
+func (c customFields) encoded() (string, error) {
 	values := map[string]string{}
 	for _, f := range c.defined {
 		value, changes := c.changes[f.ID]

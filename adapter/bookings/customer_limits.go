@@ -49,18 +49,16 @@ func limitsOf(s *session.Session, w session.WriteSettings) (l customerLimits) {
 // warnOfLimits warns if the site's form would refuse the booking because of its customer. This is the place to refuse it to a
 // key that acts for customers: there is none yet, and who books for a customer decides. Nothing is read unless the site has
 // limits, and nothing is said to a caller who may not read bookings, or to a limited one, which would learn of others' bookings.
-func warnOfLimits(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan *bookingPlan) error {
+func warnOfLimits(ctx context.Context, tx *session.Tx, w session.WriteSettings, customer int64) error {
 	limits := limitsOf(tx.Session, w)
 	none := limits.future == 0 && limits.noShowsAction == ""
-	told := !records.Limited(tx.Session) && tx.RequirePermission("read_bookings") == nil
-	if none || !told || plan.customerIsNew {
+	if none || records.Limited(tx.Session) || tx.RequirePermission("read_bookings") != nil {
 		return nil
 	}
-	id := plan.customer.ID
 	future := sq.Select("COUNT(*)").From(tx.DB.As(wpdb.Bookings, "b")).
-		Where(sq.Eq{"b.customer_id": id}).Where(sq.NotEq{"b.status": records.StatusCancelled}).Where(records.StartsAfterNow(tx.Session, "b", true))
+		Where(sq.Eq{"b.customer_id": customer}).Where(sq.NotEq{"b.status": records.StatusCancelled}).Where(records.StartsAfterNow(tx.Session, "b", true))
 	stmt := sq.Select().Column(sq.ConcatExpr("(", future, ")")).Column(session.LoadMeta(tx.Session, wpdb.CustomerMeta, "c.id", metaNoShowCount)).
-		From(tx.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
+		From(tx.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": customer})
 	type counts struct {
 		future  float64
 		noShows string
@@ -72,16 +70,16 @@ func warnOfLimits(ctx context.Context, tx *session.Tx, w session.WriteSettings, 
 		return err
 	}
 	if limits.future != 0 && found.future >= limits.future {
-		tx.Warn(fmt.Sprintf("Customer %d has as many future bookings as the site's form lets a customer have", id))
+		tx.Warn(fmt.Sprintf("Customer %d has as many future bookings as the site's form lets a customer have", customer))
 	}
 	if limits.noShowsAction == "" || session.LeadingInt(found.noShows) < limits.noShows {
 		return nil
 	}
 	switch limits.noShowsAction {
 	case actionBlockBooking:
-		tx.Warn(fmt.Sprintf("Customer %d has too many no-shows: the site's form would refuse the booking", id))
+		tx.Warn(fmt.Sprintf("Customer %d has too many no-shows: the site's form would refuse the booking", customer))
 	case actionRequirePaid:
-		tx.Warn(fmt.Sprintf("Customer %d has too many no-shows: on the site's form they would have to pay at once", id))
+		tx.Warn(fmt.Sprintf("Customer %d has too many no-shows: on the site's form they would have to pay at once", customer))
 	}
 	return nil
 }

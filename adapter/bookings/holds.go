@@ -78,15 +78,14 @@ const MaxHolds = 100
 // CreateHold holds a slot if Create would book it. It returns the errors of Create, and a CodeTooManyHolds.
 func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, error) {
 	p := n.Problems()
-	plan := bookingPlan{New: n.New}
-	if err := planTime(ctx, tx.Session, &plan, &p); err != nil {
+	what, err := newAppointment(ctx, tx.Session, n.New, nil, &p)
+	if err != nil {
 		return slots.Hold{}, err
 	}
 	w, pro, err := orderSettings(ctx, tx, n)
 	if err != nil {
 		return slots.Hold{}, err
 	}
-	plan.anyone = true
 	if pro {
 		if _, err := readCustomFields(tx.Session, w, n.Fields, nil, "{}", &p); err != nil {
 			return slots.Hold{}, err
@@ -94,48 +93,46 @@ func CreateHold(ctx context.Context, tx *session.Tx, n NewHold) (slots.Hold, err
 	}
 	chooses := n.AgentID == 0 && !p.Has("agent_id") // the coupon may be for the agent who is chosen
 	if pro && !chooses && !p.Has("service_id") {
-		if err := planPrice(ctx, tx, w, pro, &plan, &p); err != nil {
+		if _, err := chargeFor(ctx, tx, w, n.New, what, nil, nil, &p); err != nil {
 			return slots.Hold{}, err
 		}
 	}
 	if err := p.Err(); err != nil {
 		return slots.Hold{}, err
 	}
-	locks := slots.Locks(tx.Session, plan.service, plan.resources)
+	locks := slots.Locks(tx.Session, what.service, what.resources)
 	if err := tx.Lock(ctx, append(locks, session.LockOf(session.KeyLock, tx.CallerID()))...); err != nil {
 		return slots.Hold{}, err
 	}
 	if err := checkHolds(ctx, tx); err != nil {
 		return slots.Hold{}, err
 	}
-	plan.setSlot()
-	if err := plan.decide(ctx, tx, &p, extensions.Times); err != nil {
+	what, _, err = what.decide(ctx, tx, n.New, "", 0, customFields{}, &p, extensions.Times)
+	if err != nil {
 		return slots.Hold{}, err
 	}
-	assigned, err := plan.assign(ctx, tx)
+	assigned, err := what.assign(ctx, tx)
 	if err != nil {
 		return slots.Hold{}, err
 	}
 	if pro && chooses {
-		plan.AgentID = assigned.Resource.Agent
-		if err := planPrice(ctx, tx, w, pro, &plan, &p); err != nil {
+		n.AgentID = assigned.Resource.Agent
+		if _, err := chargeFor(ctx, tx, w, n.New, what, nil, nil, &p); err != nil {
 			return slots.Hold{}, err
 		}
 		if err := p.Err(); err != nil {
 			return slots.Hold{}, err
 		}
 	}
+	span := what.span(tx.Session)
 	hold := slots.Hold{
-		Resource: assigned.Resource, Start: n.Start, End: plan.span(tx.Session).End, Duration: plan.duration, Attendees: n.Attendees, Extras: slots.ChosenOf(plan.extras),
+		Resource: assigned.Resource, Start: n.Start, End: span.End, Duration: what.duration, Attendees: n.Attendees, Extras: slots.ChosenOf(what.extras),
 		CreatedAt: domain.Timestamp(domain.Stamp(tx.Now)), ExpiresAt: domain.Timestamp(domain.Stamp(tx.Now.Add(time.Duration(n.Minutes) * time.Minute))),
 	}
-	hold.ID, err = tx.Insert(ctx, wpdb.Holds, session.Row{
-		{Name: "key_id", Value: tx.CallerID()}, {Name: "agent_id", Value: hold.Agent}, {Name: "service_id", Value: hold.Service}, {Name: "location_id", Value: hold.Location},
-		{Name: "start_date", Value: hold.Start.Day.String()}, {Name: "end_date", Value: hold.End.Day.String()},
-		{Name: "start_time", Value: int64(hold.Start.Minutes)}, {Name: "end_time", Value: int64(hold.End.Minutes)}, {Name: "duration", Value: hold.Duration},
-		{Name: "buffer_before", Value: int64(plan.service.BufferBefore)}, {Name: "buffer_after", Value: int64(plan.service.BufferAfter)}, {Name: "total_attendees", Value: hold.Attendees}, {Name: "extras", Value: slots.ExtrasText(hold.Extras)},
+	hold.ID, err = tx.Insert(ctx, wpdb.Holds, slices.Concat(span.Columns(), what.columns(assigned.Resource), session.Row{
+		{Name: "key_id", Value: tx.CallerID()}, {Name: "extras", Value: slots.ExtrasText(hold.Extras)},
 		{Name: "expires_at", Value: string(hold.ExpiresAt)}, {Name: "created_at", Value: string(hold.CreatedAt)},
-	})
+	}))
 	assigned.Covers.Except = hold.ID
 	return hold, err
 }
@@ -202,45 +199,44 @@ func useHold(ctx context.Context, tx *session.Tx, id int64) (bool, error) {
 	return result.Rows > 0, err
 }
 
-// planHold reads the hold of a booking, which may have expired, and gives the booking its slot. Sent fields
-// of the slot must match the hold.
-func planHold(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) error {
+// withHold returns a booking with the slot of its hold, which may have expired, and the hold; nil for none.
+// Sent fields of the slot must match the hold.
+func withHold(ctx context.Context, s *session.Session, b New, p *domain.Validation) (New, *slots.Hold, error) {
 	if p.Has("hold_id") {
-		return p.Err() // without the slot, the rest cannot be checked
+		return b, nil, p.Err() // without the slot, the rest cannot be checked
 	}
-	if plan.HoldID == 0 {
-		return nil
+	if b.HoldID == 0 {
+		return b, nil, nil
 	}
-	hold, found, err := hold(ctx, s, plan.HoldID)
+	hold, found, err := hold(ctx, s, b.HoldID)
 	if err != nil {
-		return err
+		return b, nil, err
 	}
-	sent := func(field string) bool { return slices.Contains(plan.Sent, field) && !p.Has(field) }
+	sent := func(field string) bool { return slices.Contains(b.Sent, field) && !p.Has(field) }
 	if !found {
 		if err := p.Err(); err != nil || sent("service_id") && sent("agent_id") && sent("start_date") && sent("start_time") {
-			return err
+			return b, nil, err
 		}
-		return domain.HoldLost(domain.SlotConflict{})
+		return b, nil, domain.HoldLost(domain.SlotConflict{})
 	}
 	for field, differs := range map[string]bool{
-		"service_id":      plan.ServiceID != 0 && plan.ServiceID != hold.Service,
-		"agent_id":        plan.AgentID != 0 && plan.AgentID != hold.Agent,
-		"location_id":     domain.ValueOr(plan.LocationID, 0) != 0 && *plan.LocationID != hold.Location,
-		"start_date":      plan.Start.Day != hold.Start.Day,
-		"start_time":      plan.Start.Minutes != hold.Start.Minutes,
-		"duration":        plan.Duration != nil && *plan.Duration != hold.Duration,
-		"total_attendees": plan.Attendees != hold.Attendees,
-		"extras":          plan.Extras != nil && !slots.SameExtras(plan.Extras.Chosen, hold.Extras),
+		"service_id":      b.ServiceID != 0 && b.ServiceID != hold.Service,
+		"agent_id":        b.AgentID != 0 && b.AgentID != hold.Agent,
+		"location_id":     domain.ValueOr(b.LocationID, 0) != 0 && *b.LocationID != hold.Location,
+		"start_date":      b.Start.Day != hold.Start.Day,
+		"start_time":      b.Start.Minutes != hold.Start.Minutes,
+		"duration":        b.Duration != nil && *b.Duration != hold.Duration,
+		"total_attendees": b.Attendees != hold.Attendees,
+		"extras":          b.Extras != nil && !slots.SameExtras(b.Extras.Chosen, hold.Extras),
 	} {
 		if differs && sent(field) {
 			p.Reject(field, "Differs from the hold")
 		}
 	}
-	plan.hold = &hold
-	plan.ServiceID, plan.AgentID, plan.LocationID = hold.Service, hold.Agent, &hold.Location
-	plan.Start, plan.Duration, plan.Attendees = hold.Start, &hold.Duration, hold.Attendees
-	plan.Extras = &slots.Extras{Chosen: hold.Extras}
-	return nil
+	b.ServiceID, b.AgentID, b.LocationID = hold.Service, hold.Agent, &hold.Location
+	b.Start, b.Duration, b.Attendees = hold.Start, &hold.Duration, hold.Attendees
+	b.Extras = &slots.Extras{Chosen: hold.Extras}
+	return b, &hold, nil
 }
 
 // hold reads a hold of the caller, even if it has expired.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	sq "github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
@@ -20,28 +19,11 @@ import (
 
 // charge is what a booking costs.
 type charge struct {
-	pro     bool // Pro Features is active
-	booking records.PricedBooking
-	item    records.PricedItem
-	coupon  string // its code; "" for none
+	item      records.PricedItem
+	itemTotal decimal.Decimal // after the item's discount, before taxes
+	coupon    string          // its code; "" for none
+	breakdown any             // the composition of the price, to be stored as JSON
 	records.Totals
-	asked *extensions.Price // WordPress's price; nil if it was not asked
-}
-
-// itemTotal returns the item's price after its discount, before taxes.
-func (c charge) itemTotal() decimal.Decimal {
-	if c.asked != nil {
-		return c.asked.Item.Total
-	}
-	return c.item.Total()
-}
-
-// breakdown returns the composition of the price, to be stored as JSON.
-func (c charge) breakdown(w session.WriteSettings, service string) any {
-	if c.asked != nil {
-		return json.RawMessage(c.asked.Breakdown)
-	}
-	return records.BreakdownOf(w, service, c.booking).WithTotals(w, c.Totals, c.coupon)
 }
 
 // Meta keys of services that Pro Features uses.
@@ -52,98 +34,57 @@ const (
 
 var metaKeys = append([]string{metaBaseFee, metaFlat}, slots.NumberOfExtrasKeys...)
 
-// planExtras reads the extras of a booking and the service's other settings of Pro Features, which lets a
-// service require extras and limit their number.
-func planExtras(ctx context.Context, s *session.Session, plan *bookingPlan, p *domain.Validation) (err error) {
-	if p.Has("service_id") || !plan.service.With(s, extensions.ProFeatures) {
-		return nil
-	}
-	if plan.extras, err = slots.LoadExtras(ctx, s, p, plan.service, plan.Extras); err != nil {
-		return err
-	}
-	if plan.meta, err = serviceMeta(ctx, s, plan.service.ID); err != nil {
-		return err
-	}
-	if err := checkNumber(ctx, s, plan.service.ID, plan.meta, len(plan.extras), p); err != nil {
-		return err
-	}
-	checkLength(p, plan.duration, slots.ExtraMinutes(plan.extras))
-	return nil
-}
-
-// serviceMeta reads the add-on's meta of a service.
-func serviceMeta(ctx context.Context, s *session.Session, service int64) (map[string]string, error) {
-	metas, err := session.LoadMetas(ctx, s, wpdb.ServiceMeta, []int64{service}, sq.Eq{"meta_key": metaKeys})
-	return metas[service], err
-}
-
-// checkNumber rejects fewer extras than the service requires, or more than it allows, according to its
-// meta.
-func checkNumber(ctx context.Context, s *session.Session, service int64, meta map[string]string, extras int, p *domain.Validation) error {
-	const field = "extras"
-	fewest, most := slots.NumberOfExtras(meta)
+// chargeFor computes what a new booking costs: the price that was sent, the one that WordPress answered, or that
+// of the service with its extras. A coupon that does not apply is rejected. customer is nil if it is not known
+// yet, and 0 for a new one.
+func chargeFor(ctx context.Context, tx *session.Tx, w session.WriteSettings, b New, a appointment, customer *int64, answer *extensions.Price, p *domain.Validation) (charge, error) {
+	priced := records.PricedBooking{Service: a.service.Price(a.duration)}
+	pro := tx.Extension(extensions.ProFeatures, w.Settings)
 	switch {
-	case most > 0 && extras > most:
-		p.Reject(field, fmt.Sprintf("The service can be booked with at most %d extras", most))
-	case fewest > 0 && extras < fewest:
-		offers, err := slots.OffersExtras(ctx, s, service) // without any, the form does not ask
-		if err != nil {
-			return err
-		}
-		if offers {
-			p.Reject(field, fmt.Sprintf("The service has to be booked with at least %d extras", fewest))
-		}
-	}
-	return nil
-}
-
-// checkLength rejects extras that make a booking longer than a day, which the plugin cannot store.
-func checkLength(p *domain.Validation, duration, extras int64) {
-	if extras > 0 && duration+extras > records.MinutesPerDay {
-		p.Reject("extras", "The booking would take longer than a day")
-	}
-}
-
-// planPrice computes what the booking costs. A coupon that does not apply is rejected.
-func planPrice(ctx context.Context, tx *session.Tx, w session.WriteSettings, pro bool, plan *bookingPlan, p *domain.Validation) error {
-	c := charge{pro: pro, booking: records.PricedBooking{Service: plan.service.Price(plan.duration)}}
-	switch {
-	case plan.Price != nil:
-		c.booking.Service = *plan.Price
+	case b.Price != nil:
+		priced.Service = *b.Price
 	case pro:
-		c.booking.Attendees, c.booking.Extras = plan.Attendees, plan.extras
-		c.booking.BaseFee, c.booking.Flat = records.AmountFrom(plan.meta[metaBaseFee]), plan.meta[metaFlat] == session.On
+		priced.Attendees, priced.Extras = b.Attendees, a.extras
+		priced.BaseFee, priced.Flat = records.AmountFrom(a.meta[metaBaseFee]), a.meta[metaFlat] == session.On
 	}
-	items := []records.PricedItem{{Subtotal: c.booking.Amount()}}
+	items := []records.PricedItem{{Subtotal: priced.Amount()}}
+	var coupon string
 	var taxes []records.Tax
 	if pro {
-		taxes = records.ParseTaxes(w.Settings[session.SettingTaxes])
-		if err := applyCoupon(ctx, tx, plan, &c, items, p); err != nil {
-			return err
+		coupon, taxes = text.TextField(b.CouponCode), records.ParseTaxes(w.Settings[session.SettingTaxes])
+		if err := applyCoupon(ctx, tx, coupon, b, customer, items, p); err != nil {
+			return charge{}, err
 		}
 	}
-	c.item, c.Totals = items[0], records.TotalsOf(items, taxes)
-	if plan.decidedPrice != nil && plan.Price == nil {
-		c = chargeAsked(c, *plan.decidedPrice)
+	totals := records.TotalsOf(items, taxes)
+	c := charge{
+		item: items[0], itemTotal: items[0].Total(), coupon: coupon, Totals: totals,
+		breakdown: records.BreakdownOf(w, a.service.Name, priced).WithTotals(w, totals, coupon),
+	}
+	if answer != nil && b.Price == nil {
+		c = charge{
+			item:      records.PricedItem{Subtotal: answer.Item.Subtotal, Discount: answer.Item.Discount},
+			itemTotal: answer.Item.Total, coupon: answer.CouponCode, breakdown: json.RawMessage(answer.Breakdown),
+			Totals: records.Totals{Subtotal: answer.Subtotal, Discount: answer.Discount, Tax: answer.Tax, Total: answer.Total},
+		}
 	}
 	if c.Subtotal.GreaterThan(domain.MaxAmount) || c.Total.GreaterThan(domain.MaxAmount) {
 		p.Reject("price", "Too large")
 	}
-	plan.charged = c
-	return nil
+	return c, nil
 }
 
 // applyCoupon takes a coupon off the item of a booking. A coupon for some agents does not apply to a
 // booking for any agent: as in the site's form, the agent is not known beforehand.
-func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *charge, items []records.PricedItem, p *domain.Validation) error {
+func applyCoupon(ctx context.Context, tx *session.Tx, code string, b New, customer *int64, items []records.PricedItem, p *domain.Validation) error {
 	const field = "coupon_code"
-	if c.coupon = text.TextField(plan.CouponCode); c.coupon == "" {
+	if code == "" {
 		return nil
 	}
-	tx.CheckText(p, field, wpdb.Orders, field, c.coupon)
-	item := records.OrderItem{Variant: records.BookingItem, ItemData: fmt.Sprintf(`{"agent_id":%d,"service_id":%d}`, plan.AgentID, plan.service.ID)}
-	coupon, reason, err := payments.FindCoupon(ctx, tx, c.coupon, payments.CouponUse{
-		Customer: plan.customer.ID, Anyone: plan.anyone, Subtotal: items[0].Subtotal, Items: []records.OrderItem{item}, Hidden: records.Limited(tx.Session),
+	tx.CheckText(p, field, wpdb.Orders, field, code)
+	item := records.OrderItem{Variant: records.BookingItem, ItemData: fmt.Sprintf(`{"agent_id":%d,"service_id":%d}`, b.AgentID, b.ServiceID)}
+	coupon, reason, err := payments.FindCoupon(ctx, tx, code, payments.CouponUse{
+		Customer: domain.ValueOr(customer, 0), Anyone: customer == nil, Subtotal: items[0].Subtotal, Items: []records.OrderItem{item}, Hidden: records.Limited(tx.Session),
 	})
 	switch {
 	case err != nil:
@@ -156,13 +97,13 @@ func applyCoupon(ctx context.Context, tx *session.Tx, plan *bookingPlan, c *char
 	return nil
 }
 
-// shownExtras returns the extras in the form in which a booking shows them.
-func (plan *bookingPlan) shownExtras(s *session.Session) []records.BookingExtra {
-	if !plan.charged.pro || !records.HasExtraTables(s) {
+// shownExtras returns the extras of an appointment in the form in which a booking shows them.
+func (a appointment) shownExtras(s *session.Session) []records.BookingExtra {
+	if !a.service.With(s, extensions.ProFeatures) || !records.HasExtraTables(s) {
 		return nil
 	}
-	shown := make([]records.BookingExtra, len(plan.extras))
-	for i, e := range plan.extras {
+	shown := make([]records.BookingExtra, len(a.extras))
+	for i, e := range a.extras {
 		shown[i] = records.BookingExtra{ID: e.ID, Name: e.Name, Quantity: e.Quantity, Duration: e.Duration, Price: e.Amount, PresentDuration: e.Duration}
 	}
 	return shown

@@ -38,19 +38,12 @@ func refuseLinked(ctx context.Context, s *session.Session, service slots.Service
 	return nil
 }
 
-// refuseSeries rejects a series of bookings.
-func refuseSeries(plan *bookingPlan, pro bool, p *domain.Validation) {
-	if pro && plan.Series {
-		p.Reject("recurrence", "Pro Features makes several bookings of this, which the API does not: send their times as a list to POST /bookings/bulk")
-	}
-}
-
 // refuseUnpaid rejects a booking that has to be paid at once: the site has an add-on for payments, and does not let customers
 // pay later (OsPaymentsHelper::get_enabled_payment_times, LatePoint 5.6.5). One that costs nothing need not be paid
 // (OsStepsHelper::should_step_be_skipped); for one whose price was sent, the client sees to it. A dry run, which says what the
 // price is, has a warning.
-func refuseUnpaid(tx *session.Tx, w session.WriteSettings, plan *bookingPlan, p *domain.Validation) {
-	if w.PayAtOnce == "" || plan.Price != nil || !plan.charged.Total.IsPositive() {
+func refuseUnpaid(tx *session.Tx, w session.WriteSettings, b New, cost charge, p *domain.Validation) {
+	if w.PayAtOnce == "" || b.Price != nil || !cost.Total.IsPositive() {
 		return
 	}
 	sentence := "On this site, bookings are paid at once (" + w.PayAtOnce + "): send the price, and the payment to POST /payments, or have the customer book on the site's pages"

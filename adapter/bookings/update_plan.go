@@ -314,14 +314,7 @@ func planSlot(ctx context.Context, s *session.Session, plan *updatePlan, p *doma
 	slots.CheckDuration(p, plan.duration)
 	minutes := b.ExtraMinutes()
 	if plan.newExtras = c.extrasChanged; plan.newExtras {
-		if plan.extras, err = slots.LoadExtras(ctx, s, p, plan.service, plan.Extras); err != nil {
-			return err
-		}
-		meta, err := serviceMeta(ctx, s, plan.service.ID)
-		if err != nil {
-			return err
-		}
-		if err := checkNumber(ctx, s, plan.service.ID, meta, len(plan.extras), p); err != nil {
+		if plan.extras, _, err = loadExtras(ctx, s, plan.service, plan.Extras, p); err != nil {
 			return err
 		}
 		minutes = slots.ExtraMinutes(plan.extras)
