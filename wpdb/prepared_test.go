@@ -56,21 +56,19 @@ func TestPreparedStatements(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		inner   preparingConn
-		textual bool // by configuration
-		send    []string
-		want    []string
+		inner preparingConn
+		send  []string
+		want  []string
 	}{
 		"once on a connection":     {send: []string{"a", "a", "b", "a"}, want: []string{"prepare a", "execute a", "execute a", "prepare b", "execute b", "execute a"}},
 		"refused by the server":    {inner: preparingConn{refuse: &mysql.MySQLError{Number: 1461}}, send: []string{"a", "a"}, want: []string{"prepare a", "text a", "text a"}},
 		"lost by a proxy":          {inner: preparingConn{forgotten: &mysql.MySQLError{Number: 1243}}, send: []string{"a", "a"}, want: []string{"prepare a", "execute a", "text a", "text a"}},
-		"switched off":             {textual: true, send: []string{"a"}, want: []string{"text a"}},
 		"no more than are allowed": {send: many, want: append(each, "text "+many[maxPrepared])},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inner := c.inner
-			tested := &conn{driverConn: &inner, textOnly: c.textual}
+			tested := &conn{driverConn: &inner}
 			for _, query := range c.send {
 				ctx, text, _, err := toSQL(t.Context(), Prepared(sq.Expr(query)))
 				if err != nil {
