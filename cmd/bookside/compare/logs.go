@@ -59,12 +59,9 @@ func ReadLogs(names []string) (*Traffic, error) {
 func expand(names []string) ([]string, error) {
 	var files []string
 	for _, name := range names {
-		found := []string{name}
-		if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
-			var patternErr error
-			if found, patternErr = filepath.Glob(name); patternErr != nil || len(found) == 0 {
-				return nil, fmt.Errorf("there is no log %s", name)
-			}
+		found, err := filepath.Glob(name)
+		if err != nil || len(found) == 0 {
+			return nil, fmt.Errorf("there is no log %s", name)
 		}
 		for _, f := range found {
 			if !slices.Contains(files, f) {
@@ -75,7 +72,7 @@ func expand(names []string) ([]string, error) {
 	return files, nil
 }
 
-// maxLine limits a line of a log; a longer one is not a request that could be sent again.
+// maxLine limits a line of a log.
 const maxLine = 1 << 20
 
 func (t *Traffic) readFile(name string, line func([]byte) error) (err error) {
@@ -88,54 +85,26 @@ func (t *Traffic) readFile(name string, line func([]byte) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	for number := 1; ; number++ {
-		text, tooLong, err := nextLine(reader)
-		if len(text) > 0 && !tooLong {
-			t.Lines++
-			if err := line(bytes.TrimSpace(text)); err != nil {
-				return fmt.Errorf("%s, line %d: %w", name, number, err)
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fmt.Errorf("read %s: %w", name, err)
+	lines := bufio.NewScanner(reader)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		t.Lines++
+		if err := line(bytes.TrimSpace(lines.Bytes())); err != nil {
+			return fmt.Errorf("%s, line %d: %w", name, t.Lines, err)
 		}
 	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	return nil
 }
 
 // unzipped unpacks input that begins like a gzip file, whatever its name.
-func unzipped(r *bufio.Reader) (*bufio.Reader, error) {
-	begin, _ := r.Peek(4)
-	for name, magic := range map[string]string{"xz": "\xfd7zX", "zstd": "\x28\xb5\x2f\xfd", "bzip2": "BZh"} {
-		if bytes.HasPrefix(begin, []byte(magic)) {
-			return nil, fmt.Errorf("it is packed with %s: unpack it first", name)
-		}
-	}
-	if !bytes.HasPrefix(begin, []byte{0x1f, 0x8b}) {
+func unzipped(r *bufio.Reader) (io.Reader, error) {
+	if begin, _ := r.Peek(2); !bytes.Equal(begin, []byte{0x1f, 0x8b}) {
 		return r, nil
 	}
-	unpacked, err := gzip.NewReader(r)
-	if err != nil {
-		return nil, err
-	}
-	return bufio.NewReader(unpacked), nil
-}
-
-// nextLine reads a line; one of more than maxLine bytes is cut.
-func nextLine(r *bufio.Reader) (text []byte, tooLong bool, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		if len(text)+len(part) > maxLine {
-			tooLong = true
-		} else {
-			text = append(text, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return text, tooLong, err
-		}
-	}
+	return gzip.NewReader(r)
 }
 
 // quotedRequest finds the request in a line of nginx or Apache. Both escape a quote inside it.
