@@ -411,6 +411,8 @@ func TestBookingsOfChangedOrders(t *testing.T) {
 	var payment int64
 	s.Scan(t, "SELECT MAX(id) FROM "+payments, &payment)
 	told("new payment", Found, booking, record{Payments, payment})
+	s.exec(fmt.Sprintf("INSERT INTO %slatepoint_transaction_refunds (transaction_id, amount) VALUES (%d, 1.50)", s.Prefix, payment))
+	told("refund of a gateway", Found, booking, record{Payments, payment})
 	s.exec(fmt.Sprintf("DELETE FROM %s WHERE id = %d", payments, payment))
 	told("payment that is gone", Found, booking, record{Payments, payment})
 
