@@ -289,6 +289,31 @@ func TestConditionalWritesCanBeRepeated(t *testing.T) {
 	}
 }
 
+// TestEveryCreationCanBeRepeated: with an Idempotency-Key, a repeated POST gets the same response as the first and writes nothing.
+func TestEveryCreationCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	newEveryOperation(t).each(t, http.MethodPost, func(t *testing.T, p *everyOperation, _ string, r request) {
+		if strings.HasPrefix(r.path, "/webhooks") {
+			return // responses about webhooks may have secrets and are not stored
+		}
+		r.header = http.Header{"Idempotency-Key": {""}}
+		p.send(r).want(http.StatusBadRequest)
+		r.header = http.Header{"Idempotency-Key": {t.Name()}}
+		first := p.send(r)
+		if first.status >= http.StatusBadRequest {
+			t.Fatalf("%d %s", first.status, first.body)
+		}
+		before := p.server.database.Snapshot(t)
+		p.send(r).wantReplayOf(t, first)
+		r.query = "reason=another" // a field of moves
+		if !strings.HasPrefix(r.path, "/bookings/") || strings.HasSuffix(r.path, "/bulk") {
+			r.query, r.body = "", strings.Replace(r.body, "{", `{"location_id":2,`, 1)
+		}
+		wantCode(t, p.send(r), http.StatusUnprocessableEntity, "idempotency_key_reused")
+		wantNoWrites(t, "a repetition", before)
+	})
+}
+
 // TestUnconditionalWritesNeedNoName: a PUT without a condition does the same when repeated, and its
 // Idempotency-Key is ignored, as before conditions existed.
 func TestUnconditionalWritesNeedNoName(t *testing.T) {

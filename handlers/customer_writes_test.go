@@ -290,19 +290,6 @@ func TestDeleteCustomer(t *testing.T) {
 	s.write(http.MethodDelete, path, "").want(http.StatusNotFound)
 }
 
-// TestRepeatedCustomerIsCreatedOnce: a repeated request gets the same response
-// and creates one customer.
-func TestRepeatedCustomerIsCreatedOnce(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	first := s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").want(http.StatusCreated)
-	before := s.database.Snapshot(t)
-	s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "a").wantReplayOf(t, first)
-	wantCode(t, s.write(http.MethodPost, "/customers", `{}`, "Idempotency-Key", "a"), http.StatusUnprocessableEntity, "idempotency_key_reused")
-	unprocessable("email").check(t, "another name", s.write(http.MethodPost, "/customers", fullCustomer, "Idempotency-Key", "b"))
-	wantNoWrites(t, "repetitions", before)
-}
-
 // TestEmailIsUnique: of a hundred concurrent requests for the same e-mail address, to two servers, one
 // succeeds.
 func TestEmailIsUnique(t *testing.T) {

@@ -372,17 +372,11 @@ func fixedWords(schema *openapi3.Schema) (words []string) {
 	return words
 }
 
-// fieldsUnlikeTheirSchema holds the types of body fields whose schema leaves open what they accept, and ""
-// for those that the tests of fields do not send.
-var fieldsUnlikeTheirSchema = map[string]string{
-	"/services name": "needed text", "/services/4 name": "needed text", "/coupons code": "code",
-	"/orders customer_id": "id", "/orders/10 customer_id": "id", "/payments order_id": "id", "/payments booking_id": "id",
-	"/orders force": "", "/orders/10 force": "", "/payments force": "", "/payments/7 force": "",
-	"transaction_id": "", // another name for token
-}
+// fieldsOfTheirOwn are fields of bodies that do not have a value like others: force, and another name for token.
+var fieldsOfTheirOwn = []string{"force", "transaction_id"}
 
-// documentedFields returns the fields of a write's body, by the type of their value.
-func documentedFields(method, path string) map[string]string {
+// documentedFields returns the fields of a write's body, and whether they take any text.
+func documentedFields(method, path string) map[string]bool {
 	c, err := theContract()
 	if err != nil {
 		panic(err)
@@ -391,17 +385,10 @@ func documentedFields(method, path string) map[string]string {
 	if err != nil {
 		panic(err)
 	}
-	fields := map[string]string{}
+	fields := map[string]bool{}
 	for name, property := range bodyProperties(route.Operation) {
-		kind, ok := fieldsUnlikeTheirSchema[path+" "+name]
-		if !ok {
-			kind, ok = fieldsUnlikeTheirSchema[name]
-		}
-		if !ok {
-			kind = fieldKind(property)
-		}
-		if kind != "" {
-			fields[name] = kind
+		if !slices.Contains(fieldsOfTheirOwn, name) {
+			fields[name] = freeText(property.Value)
 		}
 	}
 	return fields
@@ -413,26 +400,4 @@ func refersTo(value *openapi3.SchemaRef, name string) bool {
 		value = value.Value.AnyOf[0]
 	}
 	return value.Ref == "#/components/schemas/"+name
-}
-
-func fieldKind(property *openapi3.SchemaRef) string {
-	schema := property.Value
-	switch {
-	case refersTo(property, "Price"):
-		return "amount"
-	case refersTo(property, "ID"):
-		return "id or none"
-	case schema.Type.Includes("integer") && *schema.Min == 1:
-		return "count"
-	case schema.Type.Includes("integer"):
-		return "number"
-	case schema.Type.Is("boolean"):
-		return "boolean"
-	case len(fixedWords(schema)) > 0:
-		return "word"
-	case schema.Pattern != "":
-		return "date"
-	default:
-		return "text"
-	}
 }
