@@ -1,14 +1,11 @@
 package handlers_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"mime/multipart"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -169,28 +166,6 @@ func TestUpdateBooking(t *testing.T) {
 	}
 }
 
-// TestReopeningACompletedBooking: a completed booking can be reopened only by
-// keys that may delete.
-func TestReopeningACompletedBooking(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 7")
-	s.key = s.newKey("read_bookings", "write_bookings")
-	s.get("/bookings/7").want(http.StatusOK)
-	before := s.database.Snapshot(t)
-	a := s.write(http.MethodPut, "/bookings/7", `{"status":"cancelled"}`).want(http.StatusForbidden)
-	want := `{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission delete_bookings",` +
-		`"details":{"required_permission":"delete_bookings","current_permissions":["read_bookings","write_bookings"]}}}`
-	if string(a.body) != want {
-		t.Errorf("%s", a.body)
-	}
-	wantNoWrites(t, "forbidden", before)
-	s.key = s.newKey("write_bookings", "delete_bookings")
-	if got := s.write(http.MethodPut, "/bookings/7", `{"status":"cancelled"}`).want(http.StatusOK).at("data", "status"); got != "cancelled" {
-		t.Errorf("status %v", got)
-	}
-}
-
 func TestDeleteBooking(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
@@ -328,105 +303,6 @@ func TestRejectedBookingUpdates(t *testing.T) {
 	wantNoWrites(t, "refused updates", before)
 }
 
-// TestMalformedBodies: every route with a body rejects malformed ones in the
-// shape of WordPress.
-func TestMalformedBodies(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.Small(now))
-	before := s.database.Snapshot(t)
-	const noJSON, noObject = "The request body is not valid JSON", "The request body must be a JSON object"
-	large := `{"notes":"` + strings.Repeat("a", 1<<20) + `"}`
-	for name, c := range map[string]struct {
-		contentType, body string
-		status            int
-		code, message     string
-	}{
-		"broken":            {jsonType, `{"a":`, 400, "rest_invalid_json", noJSON},
-		"a text":            {jsonType, `"x"`, 400, "rest_invalid_json", noObject},
-		"invalid UTF-8":     {jsonType, "{\"a\":\"\xff\"}", 400, "rest_invalid_json", "The request body is not valid UTF-8"},
-		"deep":              {jsonType, strings.Repeat("[", 100_000), 400, "rest_invalid_json", noJSON},
-		"multipart no more": {"multipart/form-data; boundary=x", "--x\r\n", 400, "rest_invalid_json", "The request body is not valid multipart/form-data"},
-		"with a mark":       {formType, "\ufeff[]]", 400, "rest_invalid_json", "The request body is not valid JSON"},
-		"large":             {jsonType, large, 413, "rest_content_too_large", "The request body is larger than 1 MiB"},
-		"a large form":      {formType, "notes=" + strings.Repeat("a", 1<<20), 413, "rest_content_too_large", "The request body is larger than 1 MiB"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, route := range [][2]string{{http.MethodPost, "/bookings"}, {http.MethodPost, "/bookings/bulk"}, {http.MethodPut, "/bookings/1"}} {
-				a := s.writeAs(route[0], route[1], c.contentType, c.body).want(c.status)
-				if want := fmt.Sprintf(`{"code":"%s","message":"%s","data":{"status":%d}}`, c.code, c.message, c.status); string(a.body) != want {
-					t.Errorf("%s %s: %.300s", route[0], route[1], a.body)
-				}
-			}
-		})
-	}
-	s.write(http.MethodPost, "/bookings", `[{}]`).want(http.StatusBadRequest)
-	s.write(http.MethodPut, "/bookings/1", large[:10]+strings.Repeat("a", 1<<20-12)+`"}`).want(http.StatusUnprocessableEntity) // the largest allowed size
-	wantNoWrites(t, "unreadable bodies", before)
-}
-
-// formsOf encodes fields, pairs of name and value, as both kinds of forms, by
-// content type.
-func formsOf(t testing.TB, fields ...string) map[string]string {
-	t.Helper()
-	values := make([]string, 0, len(fields)/2)
-	var parts bytes.Buffer
-	writer := multipart.NewWriter(&parts)
-	for i := 0; i < len(fields); i += 2 {
-		values = append(values, url.QueryEscape(fields[i])+"="+url.QueryEscape(fields[i+1]))
-		if err := writer.WriteField(fields[i], fields[i+1]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return map[string]string{formType: strings.Join(values, "&"), "": strings.Join(values, "&"), writer.FormDataContentType(): parts.String()}
-}
-
-// TestFormsEqualJSON: the same booking is created from a body of any content
-// type.
-func TestFormsEqualJSON(t *testing.T) {
-	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	before := s.database.Snapshot(t)
-	same := func(method, path, document string, also []string, fields ...string) {
-		t.Helper()
-		expected := s.write(method, path, document)
-		changes := fixtures.Changes(before, before.Again(t))
-		before.Restore(t)
-		bodies := formsOf(t, fields...)
-		for i, text := range also {
-			bodies[jsonType+"; n="+fmt.Sprint(i)] = text
-		}
-		for contentType, body := range bodies {
-			s.platform.Random = sameRandom(1)
-			a := s.writeAs(method, path, contentType, body)
-			if a.status != expected.status {
-				t.Errorf("%s %s: %d, as JSON %d: %s", method, contentType, a.status, expected.status, a.body)
-			}
-			if got := fixtures.Changes(before, before.Again(t)); tally(got) != tally(changes) {
-				t.Errorf("%s %s: rows %s, as JSON %s", method, contentType, tally(got), tally(changes))
-			}
-			if strings.HasPrefix(path, "/bookings/7") && string(a.body) != string(expected.body) {
-				t.Errorf("%s: %s, as JSON %s", contentType, a.body, expected.body)
-			}
-			before.Restore(t)
-		}
-	}
-	same(http.MethodPut, "/bookings/7", `{"notes":"a & b\n\"c\"","price":12.5,"customer":{"phone":"+4930","first_name":"Jörg 😀"},"send_notification":true}`,
-		[]string{`{"notes":"a & b\n\"c\"","price":"12.50","customer.phone":"+4930","customer.first_name":"Jörg 😀","send_notification":"1"}`},
-		"notes", "a & b\n\"c\"", "price", "12.50", "customer[phone]", "+4930", "customer[first_name]", "Jörg 😀", "send_notification", "true", "unknown[]", "x")
-	same(http.MethodPut, "/bookings/7", `{"duration":0,"customer":{"email":"x"}}`, []string{`{"customer.email":"x","duration":"0"}`}, "duration", "0", "customer.email", "x")
-	same(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer), nil,
-		"service_id", "4", "agent_id", "5", "location_id", "1", "start_date", "2027-02-05", "start_time", "10:00",
-		"customer[first_name]", "Rita", "customer[last_name]", "Neu", "customer[email]", "rita.neu@example.test", "customer[phone]", "+49 30 1234")
-	same(http.MethodPost, "/bookings/bulk", `{"bookings":[`+friday()+`,`+friday("start_time", `"13:00"`)+`],"send_confirmation":false}`,
-		[]string{`[` + friday() + `,` + friday("start_time", `"13:00"`) + `]`},
-		"bookings[0][service_id]", "4", "bookings[0][agent_id]", "5", "bookings[0][location_id]", "1", "bookings[0][start_date]", "2027-02-05", "bookings[0][start_time]", "10:00", "bookings[0][customer_id]", "9",
-		"bookings[1][service_id]", "4", "bookings[1][agent_id]", "5", "bookings[1][location_id]", "1", "bookings[1][start_date]", "2027-02-05", "bookings[1][start_time]", "13:00", "bookings[1][customer_id]", "9")
-}
-
 // tally counts changes by table and kind.
 func tally(changes []fixtures.Change) string {
 	counts := map[string]int{}
@@ -492,51 +368,6 @@ func TestBookingTexts(t *testing.T) {
 	got := []any{a.at("data", "notes"), a.at("data", "customer", "first_name"), a.at("data", "customer", "last_name"), a.at("data", "customer", "phone")}
 	if diff := cmp.Diff([]any{"Zoë 😀 \nsecond line", "Zoë", "O'Neill 😀", "0301234"}, got); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)
-	}
-}
-
-// TestPriceBreakdownFollowsTheBooking: the order's price breakdown gets the new service and price of its
-// only booking. Discounts stay, and a breakdown that cannot be parsed is unchanged.
-func TestPriceBreakdownFollowsTheBooking(t *testing.T) {
-	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	const (
-		form     = `{"before_subtotal":[{"heading":"Service","items":[{"value":"85.00","label":"Physiotherapy","style":"","type":"","note":"","badge":"","raw_value":"85.0000"}],"sub_items":[]}]}`
-		discount = `,"after_subtotal":{"discounts":{"items":[{"label":"Coupon","badge":"TEN","raw_value":"-10.0000"}]}}}`
-		public   = `{"before_subtotal":[{"heading":"Service","items":[{"label":"Physiotherapy","raw_value":"85.0000","value":"$85"}]}]` + discount
-		two      = `{"before_subtotal":[{"heading":"Service","items":[{"label":"A"},{"label":"B"}]}]}`
-	)
-	renamed := func(breakdown string) string {
-		return strings.Replace(breakdown, `"Physiotherapy"`, `"Sports \u201cmassage\u201d \/ 90"`, 1)
-	}
-	// As a visitor's checkout writes it.
-	const repriced = `{"before_subtotal":[{"heading":"Service","items":[{"label":"Physiotherapy","raw_value":"70.0000","value":"70.00 \u20ac"}]}],"subtotal":[],"after_subtotal":[],"total":[],"balance":[]}`
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	s.database.Execute(t, `UPDATE wp_latepoint_services SET name = 'Sports “massage” / 90', buffer_before = 0, buffer_after = 0 WHERE id = 3`,
-		"DELETE FROM wp_latepoint_agents_services WHERE agent_id = 5 AND service_id = 3", "INSERT INTO wp_latepoint_agents_services (agent_id, service_id, location_id) VALUES (5, 3, 1)")
-	for name, c := range map[string]struct{ stored, change, want string }{
-		"another service":                {form, `{"service_id":3}`, renamed(form)},
-		"of the public form":             {public, `{"service_id":3}`, renamed(public)},
-		"another price":                  {form, `{"price":70}`, repriced},
-		"another price, with a discount": {public, `{"price":70}`, strings.Replace(repriced, `,"after_subtotal":[]`, strings.TrimSuffix(discount, "}"), 1)},
-		"both":                           {form, `{"service_id":3,"price":"70"}`, renamed(repriced)},
-		"another agent's, same service":  {form, `{"service_id":4,"agent_id":5,"price":85}`, form},
-		"two items":                      {two, `{"service_id":3}`, two},
-		"nothing":                        {``, `{"service_id":3}`, ``},
-		"no JSON":                        {`a:0:{}`, `{"service_id":3}`, `a:0:{}`},
-		"items of no object":             {`{"before_subtotal":[{"items":[1]}]}`, `{"service_id":3}`, `{"before_subtotal":[{"items":[1]}]}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := s.database.Snapshot(t)
-			defer before.Restore(t)
-			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("price", "85")).want(http.StatusCreated).at("data", "id"))
-			order := "(SELECT order_id FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = " + id + ")"
-			s.database.Execute(t, "UPDATE wp_latepoint_orders o JOIN "+order+" x ON x.order_id = o.id SET o.price_breakdown = '"+strings.ReplaceAll(c.stored, `'`, `''`)+"'")
-			s.write(http.MethodPut, "/bookings/"+id, c.change).want(http.StatusOK)
-			if got := s.texts("SELECT price_breakdown FROM wp_latepoint_orders WHERE id = " + order); len(got) != 1 || got[0] != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
-		})
 	}
 }
 

@@ -189,81 +189,6 @@ func with(record map[string]any, name string, value any) map[string]any {
 	return record
 }
 
-// TestBookingMeta: metadata is included only on request, and the keys for managing a booking without a
-// login never are.
-func TestBookingMeta(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
-	want := map[string]map[string]any{}
-	for _, m := range s.table(t, "booking_meta") {
-		if m["meta_key"] == "cf_reason" {
-			want[m["object_id"]] = map[string]any{"cf_reason": m["meta_value"]}
-		}
-	}
-	a := s.get("/bookings?per_page=100&include_meta=1").want(http.StatusOK)
-	empty := 0
-	for _, record := range a.records() {
-		meta, ok := want[fmt.Sprint(record["id"])]
-		if !ok {
-			meta, empty = map[string]any{}, empty+1
-		}
-		if diff := cmp.Diff(any(meta), record["meta"]); diff != "" {
-			t.Errorf("booking %v (-want +got):\n%s", record["id"], diff)
-		}
-	}
-	if empty == 0 || empty == 100 {
-		t.Errorf("%d of 100 bookings without metadata: the case proves nothing", empty)
-	}
-	for _, query := range []string{"", "include_meta=false", "include_meta=0", "include_meta="} {
-		if _, ok := s.get("/bookings?per_page=1&" + query).want(http.StatusOK).records()[0]["meta"]; ok {
-			t.Errorf("?%s shows metadata", query)
-		}
-	}
-	if body := s.get("/bookings/53").body; strings.Contains(string(body), "key_to_manage") {
-		t.Errorf("a key is shown: %s", body)
-	}
-}
-
-// TestSecretMetaInAnyLetterCase: metadata is secret by the prefix of its key,
-// in any letter case.
-func TestSecretMetaInAnyLetterCase(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t,
-		"UPDATE wp_latepoint_booking_meta SET meta_key = 'Key_To_Manage_For_Agent' WHERE id = 1",
-		"UPDATE wp_latepoint_booking_meta SET meta_key = 'KEY_TO_MANAGE_FOR_CUSTOMER' WHERE id = 2",
-		"INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, 'keyxtoxmanagexshown', '0123'), (1, 'the_key_to_manage_', '0123')")
-	s := newServer(t, database)
-	s.platform.Config.BookingMetaKeys = []string{"keyxtoxmanagexshown", "the_key_to_manage_", "key_to_manage_for_agent"}
-	shown := map[string]any{"keyxtoxmanagexshown": "0123", "the_key_to_manage_": "0123"}
-	if diff := cmp.Diff(any(shown), s.get("/bookings/1").want(http.StatusOK).at("data", "meta")); diff != "" {
-		t.Errorf("single (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(any(shown), s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK).at("data", 0, "meta")); diff != "" {
-		t.Errorf("list (-want +got):\n%s", diff)
-	}
-	for _, hidden := range []string{"key_to_manage_for_agent", "Key_To_Manage_For_Agent", "KEY_TO_MANAGE_FOR_CUSTOMER", "key_to_manage_for_agent%20", "k%C3%A9y_t%C3%B6_manage_for_agent", "source", "cf%25"} {
-		a := s.get("/bookings?meta_value=0123&meta_key=" + hidden).want(http.StatusBadRequest)
-		if code, message := a.at("error", "code"), a.at("error", "details", "meta_key"); code != "invalid_parameters" || !strings.HasPrefix(fmt.Sprint(message), "Not a key that can be searched") {
-			t.Errorf("%s: %s", hidden, a.body)
-		}
-	}
-	bookingList.finds(t, s, []find{
-		{query: "meta_key=keyxtoxmanagexshown&meta_value=0123", where: "b.id = 1"},
-		{query: "meta_key=the_key_to_manage_&meta_value=0123", where: "b.id = 1"},
-	})
-}
-
-// TestZeroIDs: an id of 0 counts as not sent, because some clients send 0 for empty number fields.
-func TestZeroIDs(t *testing.T) {
-	t.Parallel()
-	bookingList.finds(t, newServer(t, fixtures.Shared(t, fixtures.Edge())), []find{
-		{query: "location_id=0&agent_id=1", where: "b.agent_id = 1"},
-		{query: "service_id=0.0&agent_id=0&location_id=1&sort=id", where: "b.location_id = 1", order: "b.id DESC"},
-		{query: "agent_id=0&customer_id=1", where: "b.customer_id = 1"},
-	})
-}
-
 // TestDurationsAreFoundAsShown: a booking without a duration is shown with its service's, or 0, and is
 // found by it.
 func TestDurationsAreFoundAsShown(t *testing.T) {
@@ -413,43 +338,6 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 	bookingList.finds(t, s, questions)
 }
 
-// TestBookingsAtInvalidTimes: minutes that are not a time of day are shown like
-// a missing time.
-func TestBookingsAtInvalidTimes(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t,
-		"UPDATE wp_latepoint_bookings SET start_time = -5, end_time = NULL WHERE id = 12",
-		"UPDATE wp_latepoint_bookings SET start_time = 100000, end_time = 100060 WHERE id = 15",
-		"UPDATE wp_latepoint_bookings SET start_time = 1440, end_time = 2880 WHERE id = 16")
-	s := newServer(t, database)
-	for id, want := range map[string]map[string]any{
-		"12": {"start_time": "", "end_time": "", "start_datetime": nil, "end_datetime": nil},
-		"15": {"start_time": "", "end_time": "", "start_datetime": nil, "end_datetime": nil},
-		"16": {"start_time": "24:00", "end_time": "48:00", "start_datetime": "2026-12-08T00:00:00+01:00"},
-	} {
-		s.wantFields(t, "/bookings/"+id, want)
-	}
-}
-
-// TestBookingsWithoutEnd: a missing end is the start plus the duration, which defaults to the service's.
-func TestBookingsWithoutEnd(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t,
-		"UPDATE wp_latepoint_bookings SET end_time = NULL, start_time = 1380 WHERE id = 12",
-		"UPDATE wp_latepoint_bookings SET end_time = NULL, start_time = 1381 WHERE id = 15",
-		"UPDATE wp_latepoint_bookings SET end_time = NULL, duration = NULL WHERE id = 16") // of a service of 45 minutes
-	s := newServer(t, database)
-	for id, want := range map[string]map[string]any{
-		"12": {"start_time": "23:00", "end_time": "24:00", "end_datetime": "2026-12-05T00:00:00+01:00"},
-		"15": {"start_time": "23:01", "end_time": "00:01", "end_datetime": "2026-12-05T00:01:00+01:00"},
-		"16": {"start_time": "10:00", "end_time": "10:45", "duration": number(45), "end_datetime": "2026-12-07T10:45:00+01:00"},
-	} {
-		s.wantFields(t, "/bookings/"+id, want)
-	}
-}
-
 // TestBookingsWithoutDates: bookings without a date come before all others, on
 // pages in both directions.
 func TestBookingsWithoutDates(t *testing.T) {
@@ -465,28 +353,6 @@ func TestBookingsWithoutDates(t *testing.T) {
 			find{query: fmt.Sprintf("per_page=%d&agent_id=1", size), where: "b.agent_id = 1", order: inDirection("DESC", bookingSorts["start_date"]...)})
 	}
 	bookingList.finds(t, s, questions)
-}
-
-// TestBookingsInSiteTime: with timestamps in the site's time zone, timestamps and date filters change, but
-// the bookings' own dates and times do not.
-func TestBookingsInSiteTime(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()), func(o *handlers.Options) { o.SiteTimestamps = true })
-	for id, want := range map[string]map[string]any{
-		"1":  {"created_at": "2026-11-01 09:00:00", "updated_at": "2026-11-01 09:00:00", "created_datetime": "2026-11-01T08:00:00+00:00", "start_date": "2026-12-01", "start_time": "10:00", "start_datetime": "2026-12-01T10:00:00+01:00"},
-		"2":  {"created_at": "", "updated_at": ""},
-		"3":  {"created_at": "0000-00-00 00:00:00"},
-		"14": {"created_at": "2026-10-01 10:00:00"}, // summer time
-	} {
-		s.wantFields(t, "/bookings/"+id, want)
-	}
-	a := s.get("/bookings/20").want(http.StatusOK)
-	if got := a.at("data", "order", "updated_at"); got != "2026-10-20 10:00:00" {
-		t.Errorf("the order was updated at %v", got)
-	}
-	if got := a.at("data", "transactions", 1, "created_at"); got != "2026-10-19 10:00:00" {
-		t.Errorf("the payment was made at %v", got)
-	}
 }
 
 // TestBookingDateFiltersInSiteTime filters by the day on which the clock goes back: 2026-10-25 has 25 hours
@@ -561,24 +427,4 @@ func TestBookingAgreesWithItsOrder(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestFullNameOfABookingsCustomer: single reads and writes of bookings show it, lists do not.
-func TestFullNameOfABookingsCustomer(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	s.database.Execute(t, "UPDATE wp_latepoint_customers SET first_name = 'Zoë', last_name = NULL WHERE id = 9")
-	s.write(http.MethodPut, "/bookings/10", `{"customer_id":9}`).want(http.StatusOK)
-	if got := s.get("/bookings/10").want(http.StatusOK).at("data", "customer", "full_name"); got != "Zoë" {
-		t.Errorf("without a last name: %v", got)
-	}
-	a := s.write(http.MethodPut, "/bookings/10", `{"customer":{"last_name":"Braun"}}`).want(http.StatusOK)
-	if got := a.at("data", "customer", "full_name"); got != "Zoë Braun" {
-		t.Errorf("%v", got)
-	}
-	for _, record := range s.get("/bookings?customer_id=9").want(http.StatusOK).records() {
-		if _, shown := record["customer"].(map[string]any)["full_name"]; shown {
-			t.Errorf("lists have %v", record["customer"])
-		}
-	}
 }

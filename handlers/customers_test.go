@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
-	"github.com/bookside/bookside/handlers"
 )
 
 var customerList = listing{path: "/customers", from: "{customers} c", order: "c.created_at DESC, c.id DESC"}
@@ -247,25 +246,6 @@ func TestCustomFields(t *testing.T) {
 	if diff := cmp.Diff(any(map[string]any{"allergies": "0", "loyalty": "gold", "cf_zip": ""}), s.get("/customers").at("data", i, "custom_fields")); diff != "" {
 		t.Errorf("in the list (-want +got):\n%s", diff)
 	}
-}
-
-// TestCustomersInSiteTime: with timestamps in the site's time zone, timestamps and date filters change. The
-// site is one hour ahead of UTC, two in summer; the clock went back on 2026-10-25.
-func TestCustomersInSiteTime(t *testing.T) {
-	t.Parallel()
-	database := fixtures.Shared(t, fixtures.SiteA())
-	s := newServer(t, database, func(o *handlers.Options) { o.SiteTimestamps = true })
-	s.wantFields(t, "/customers/1", map[string]any{"created_at": "2026-09-07 22:44:55", "updated_at": "2026-09-07 22:44:55"})
-	s.wantFields(t, "/customers/12", map[string]any{"created_at": "2026-10-30 02:06:03"})
-	customerList.finds(t, s, []find{
-		{query: ""},
-		{query: "created_after=2026-10-25", where: "c.created_at >= '2026-10-24 22:00:00'"},
-		{query: "created_before=2026-10-25", where: "c.created_at < '2026-10-25 23:00:00'"},
-		{query: "created_at=2026-10-25", where: "c.created_at >= '2026-10-24 22:00:00' AND c.created_at < '2026-10-25 23:00:00'"},
-		{query: "created_at=2026-10", where: "c.created_at >= '2026-09-30 22:00:00' AND c.created_at < '2026-10-31 23:00:00'"},
-		{query: "updated_at=2026-09", where: "c.updated_at >= '2026-08-31 22:00:00' AND c.updated_at < '2026-09-30 22:00:00'"},
-		{query: "created_at=2026", all: true},
-	})
 }
 
 // TestGuestFilterAcceptsNumbers: is_guest is a number, and imports have left values other than 0 and 1.

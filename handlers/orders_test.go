@@ -167,18 +167,6 @@ func wantPage(t *testing.T, a answer, ids []string, page, size, total int) {
 	}
 }
 
-// TestOrderDatesInTheSitesZone filters by days of a time zone with a half-hour
-// offset.
-func TestOrderDatesInTheSitesZone(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.HalfHour()), siteTimestamps)
-	orderList.finds(t, s, []find{
-		{query: "created_after=2026-11-10&created_before=2026-11-10", where: "o.created_at BETWEEN '2026-11-09 18:30:00' AND '2026-11-10 18:29:59'"},
-		{query: "created_after=2026-11-10", where: "o.created_at >= '2026-11-09 18:30:00'"},
-		{query: "created_before=2026-11-10", where: "o.created_at < '2026-11-10 18:30:00'"},
-	})
-}
-
 func TestInvoices(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))

@@ -83,35 +83,6 @@ func TestPaymentBooking(t *testing.T) {
 	}
 }
 
-// TestPaymentDatesInTheSitesZone: timestamps are in the site's time zone,
-// around the end of summer time in Berlin.
-func TestPaymentDatesInTheSitesZone(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE id > 4",
-		"UPDATE wp_latepoint_transactions SET order_id = 1, created_at = CASE id WHEN 1 THEN '2026-10-24 21:59:59' WHEN 2 THEN '2026-10-24 22:00:00' "+
-			"WHEN 3 THEN '2026-10-25 22:59:59' ELSE '2026-10-25 23:00:00' END")
-	local := newServer(t, database, siteTimestamps)
-	for query, want := range map[string][]string{
-		"date_from=2026-10-25&date_to=2026-10-25": {"3", "2"},
-		"date_from=2026-10-26":                    {"4"},
-		"date_to=2026-10-24":                      {"1"},
-		"date_to=9999-12-31":                      {"4", "3", "2", "1"},
-	} {
-		if got := idsOf(local.get("/payments?" + query).want(http.StatusOK).at("data")); !cmp.Equal(got, want) {
-			t.Errorf("%s in the zone: %v, want %v", query, got, want)
-		}
-	}
-	for id, want := range map[string]string{"1": "2026-10-24 23:59:59", "2": "2026-10-25 00:00:00", "3": "2026-10-25 23:59:59", "4": "2026-10-26 00:00:00"} {
-		local.wantFields(t, "/payments/"+id, map[string]any{"created_at": want})
-	}
-	stored := newServer(t, database)
-	if got, want := idsOf(stored.get("/payments?date_from=2026-10-25&date_to=2026-10-25").at("data")), []string{"4", "3"}; !cmp.Equal(got, want) {
-		t.Errorf("as stored: %v, want %v", got, want)
-	}
-	stored.wantFields(t, "/payments/1", map[string]any{"created_at": "2026-10-24 21:59:59"})
-}
-
 func TestPaymentsOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))

@@ -506,6 +506,7 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 	values := map[string]string{
 		"cf_new": "a1", "CF_CAPITAL": "a2", "price_breakdown": "a3", "vehicle": "a4", "zoom_join_url": "a5", "Zoom_Meeting_ID": "a6",
 		"google_calendar_event_id": "a7", "": "a8", "xcf_new": "a9", "key_to_manage_for_me": "a10", "cfx": "a11",
+		"Key_To_Manage_For_Agent": "a12", "KEY_TO_MANAGE_FOR_CUSTOMER": "a13", "keyxtoxmanagexshown": "a14", "the_key_to_manage_": "a15",
 	}
 	for key, value := range values {
 		if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, ?, ?)", key, value); err != nil {
@@ -517,9 +518,10 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 	s := newServer(t, database)
 	defined := []string{"cf_new", "CF_CAPITAL", "price_breakdown", "vehicle"}
 	for name, c := range map[string]struct{ listed, shown []string }{
-		"as it is":          {nil, defined},
-		"with others":       {[]string{"zoom_join_url", "ZOOM_MEETING_ID", "not_there"}, append(slices.Clone(defined), "zoom_join_url", "Zoom_Meeting_ID")},
-		"with a secret one": {[]string{"key_to_manage_for_me", "key_to_manage_for_agent"}, defined},
+		"as it is":         {nil, defined},
+		"with others":      {[]string{"zoom_join_url", "ZOOM_MEETING_ID", "not_there"}, append(slices.Clone(defined), "zoom_join_url", "Zoom_Meeting_ID")},
+		"with secret ones": {[]string{"key_to_manage_for_me", "key_to_manage_for_agent"}, defined},
+		"like secret ones": {[]string{"keyxtoxmanagexshown", "the_key_to_manage_"}, append(slices.Clone(defined), "keyxtoxmanagexshown", "the_key_to_manage_")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.platform.Config.BookingMetaKeys = c.listed
