@@ -4,13 +4,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"strconv"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
@@ -226,84 +222,6 @@ func TestDurationsAreFoundAsShown(t *testing.T) {
 				t.Errorf("%s finds %d and counts %v, want %d", query, len(found), a.at("pagination", "total"), len(ids))
 			}
 		}
-	}
-}
-
-func TestBookingsOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	nobody := map[string]any{"first_name": "", "last_name": "", "email": "", "phone": ""}
-	none := map[string]any{"price": "0.0000", "payment_status": "", "notes": "", "customer_comment": nil, "order": nil, "transactions": []any{}}
-	for id, want := range map[string]map[string]any{
-		"2, NULL everywhere": {
-			"booking_code": "", "status": "pending", "start_date": "", "end_date": "", "start_time": "", "end_time": "", "duration": number(30), "price": "0.0000", "payment_status": "",
-			"location": map[string]any{"id": "", "name": "", "full_address": "", "category": []any{}}, "total_attendees": number(1),
-			"agent":      map[string]any{"id": "3", "full_name": "Agent", "email": "", "phone": ""},
-			"customer":   map[string]any{"id": number(3), "first_name": "", "last_name": "", "email": "", "phone": ""},
-			"created_at": "", "updated_at": "", "start_datetime": nil, "end_datetime": nil, "created_datetime": nil, "order": nil,
-			"service_name": "Nothing known",
-		},
-		"3, zero dates": {
-			"start_date": "0000-00-00", "end_date": "0000-00-00", "start_time": "10:00", "end_time": "11:00", "start_datetime": nil, "end_datetime": nil,
-			"created_at": "0000-00-00 00:00:00", "updated_at": "0000-00-00 00:00:00", "created_datetime": nil,
-		},
-		"4, nothing it points to is there": {
-			"customer": with(maps.Clone(nobody), "id", number(901)), "agent": map[string]any{"id": "902", "full_name": "", "email": "", "phone": ""},
-			"service": []any{}, "service_name": "", "location": map[string]any{"id": "904", "name": "", "full_address": "", "category": []any{}},
-			"price": "50.0000", "payment_status": "not_paid", "duration": number(60),
-		},
-		"5, no order item":                 none,
-		"6, the order item is gone":        none,
-		"25, the order is gone":            with(maps.Clone(none), "price", "50.0000"),
-		"7, a status of the site's own":    {"status": "in_progress", "payment_status": "partially_paid", "buffer_before": number(5), "buffer_after": number(5), "meta": map[string]any{"cf_reason": `100%_sure \ "quoted" <b>`, "cf_broken": `{"a":`}},
-		"8, metadata without key or value": {"status": "payment_pending", "meta": map[string]any{"cf_reason": ""}},
-		"9, until midnight": {
-			"start_date": "2026-12-06", "start_time": "23:00", "end_date": "2026-12-07", "end_time": "24:00",
-			"start_datetime": "2026-12-06T23:00:00+01:00", "end_datetime": "2026-12-07T00:00:00+01:00",
-		},
-		"10, across midnight": {
-			"start_time": "23:30", "end_date": "2026-12-07", "end_time": "00:30",
-			"start_datetime": "2026-12-06T23:30:00+01:00", "end_datetime": "2026-12-07T00:30:00+01:00",
-		},
-		"11, from midnight": {
-			"start_time": "00:00", "end_time": "01:00", "start_datetime": "2026-12-13T00:00:00+01:00", "end_datetime": "2026-12-13T01:00:00+01:00",
-		},
-		"12, no end time": {"start_time": "10:00", "end_time": "11:00", "end_datetime": "2026-12-04T11:00:00+01:00", "price": "0.0000"},
-		"13, in the hour that is skipped": {
-			"start_time": "02:00", "end_time": "03:00", "start_datetime": "2027-03-28T03:00:00+02:00", "end_datetime": "2027-03-28T04:00:00+02:00",
-		},
-		"14, in the hour that comes twice": {
-			"start_time": "02:30", "end_time": "03:30", "start_datetime": "2026-10-25T02:30:00+02:00", "end_datetime": "2026-10-25T03:30:00+01:00",
-		},
-		"15, HTML": {
-			"customer": map[string]any{"id": number(4), "first_name": "<img src=x onerror=alert(1)>", "last_name": `O'Brien "OB" & Sons`, "email": "ob@example.org", "phone": "+493023125204"},
-			"agent":    map[string]any{"id": "2", "full_name": `<b>Bob</b> O'Neil "Bobby"`, "email": "bob@edge.example.org", "phone": ""},
-			"notes":    "<script>alert(\"x\")</script>\n100%_sure \\ 🎉", "customer_comment": "<script>alert(\"x\")</script>\n100%_sure \\ 🎉",
-		},
-		"16, a category of the location": {
-			"customer": map[string]any{"id": number(5), "first_name": "👩‍👩‍👧 דנה", "last_name": "ﷺ محمد", "email": "dana@example.org", "phone": ""},
-			"location": map[string]any{"id": "4", "name": "תל אביב 🏖", "full_address": "100%_sure", "category": []any{map[string]any{"id": "2", "name": "Centre"}}},
-			"price":    "380.0000", "payment_status": "fully_paid",
-		},
-		"18, metadata twice":               {"meta": map[string]any{"cf_reason": "first"}},
-		"21, seats":                        {"total_attendees": number(2), "price": "0.0000"},
-		"23, capitals and a blank":         {"status": "Approved "},
-		"24, no seats, no duration":        {"booking_code": "", "total_attendees": number(1), "duration": number(0), "end_datetime": "2026-12-16T11:00:00+01:00", "order": nil},
-		"26, an order of another customer": {"payment_status": "unknown"},
-	} {
-		t.Run(id, func(t *testing.T) {
-			number, _, _ := strings.Cut(id, ",")
-			if customer, ok := want["customer"].(map[string]any); ok {
-				customer["full_name"] = strings.TrimSpace(fmt.Sprint(customer["first_name"], " ", customer["last_name"]))
-			}
-			s.wantFields(t, "/bookings/"+number, want)
-		})
-	}
-	if got := s.get("/bookings/26").at("data", "order", "customer_id"); got != "9" {
-		t.Errorf("the order of booking 26 belongs to customer %v, want 9", got)
-	}
-	if got := idsOf(s.get("/bookings/20").at("data", "transactions")); !cmp.Equal(got, []string{"6", "7", "8"}) {
-		t.Errorf("booking 20 has transactions %v", got)
 	}
 }
 

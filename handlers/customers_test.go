@@ -156,57 +156,6 @@ func TestBookingsOfACustomer(t *testing.T) {
 	}
 }
 
-// TestCustomersOfTheEdgeSite compares the customers field by field.
-func TestCustomersOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	stats := func(total, completed, cancelled, future int, spent string, last, next any) map[string]any {
-		return map[string]any{
-			"total_bookings": strconv.Itoa(total), "completed_bookings": number(completed), "cancelled_bookings": number(cancelled),
-			"future_bookings": strconv.Itoa(future), "total_spent": spent, "last_booking_date": last, "next_booking_date": next,
-		}
-	}
-	for id, want := range map[string]map[string]any{
-		"1, linked, a zero date among the bookings": {
-			"cms_user_id": number(2), "is_guest": "0", "custom_fields": map[string]any{"cf_city00": "Berlin"},
-			"stats": stats(12, 1, 1, 10, "0.00", "2026-10-25", "2026-12-01"),
-		},
-		"2, accents, a deposit paid": {
-			"first_name": "Zoë", "last_name": "MÜLLER", "email": "MÜLLER.Zoë@Example.ORG", "phone": "0049 (170) 555", "notes": "Note", "admin_notes": "Internal",
-			"is_guest": "1", "cms_user_id": nil, "avatar_image_id": number(7), "stats": stats(4, 0, 0, 4, "20.00", nil, "2026-12-02"),
-		},
-		"3, NULL everywhere": {
-			"first_name": "", "last_name": "", "email": "", "phone": "", "status": "active", "is_guest": "0", "notes": "", "admin_notes": "",
-			"cms_user_id": nil, "created_at": "", "updated_at": "", "custom_fields": map[string]any{}, "avatar_image_id": nil,
-			"stats": stats(1, 0, 0, 0, "0.00", nil, nil),
-		},
-		"4, HTML, money only blocked on the card": {
-			"first_name": "<img src=x onerror=alert(1)>", "last_name": `O'Brien "OB" & Sons`, "notes": "<b>bold</b>\nsecond line",
-			"custom_fields": map[string]any{"cf_city00": `["<b>a</b>","b"]`}, "stats": stats(2, 0, 0, 2, "0.00", nil, "2026-12-04"),
-		},
-		"5, emoji, a second payment failed": {
-			"first_name": "👩‍👩‍👧 דנה", "last_name": "ﷺ محمد", "status": "pending_verification", "notes": "🎉", "custom_fields": map[string]any{"cf_city00": ""},
-			"stats": stats(2, 0, 0, 2, "380.00", nil, "2026-12-07"),
-		},
-		"6, wildcards, paid back through the gateway": {
-			"first_name": "100%_sure", "last_name": `C:\temp\new`, "notes": `50% off_now \`, "custom_fields": map[string]any{}, "stats": stats(1, 0, 1, 0, "0.00", nil, nil),
-		},
-		"7, paid back in part":            {"stats": stats(1, 0, 0, 0, "49.50", "2026-10-19", nil)},
-		"8, blocked, its user is gone":    {"status": "blocked", "cms_user_id": number(900), "admin_notes": "Never again", "stats": stats(2, 0, 0, 2, "0.00", nil, "2026-12-11")},
-		"9, an order but no booking":      {"stats": stats(0, 0, 0, 0, "0.00", nil, nil)},
-		"10, no status":                   {"status": "", "email": "ANNA@example.org", "stats": stats(0, 0, 0, 0, "0.00", nil, nil)},
-		"11, blanks, no e-mail, no dates": {"first_name": " Padded ", "email": "", "created_at": "0000-00-00 00:00:00", "updated_at": "0000-00-00 00:00:00"},
-	} {
-		t.Run(id, func(t *testing.T) {
-			number, _, _ := strings.Cut(id, ",")
-			s.wantFields(t, "/customers/"+number, want)
-		})
-	}
-	if strings.Contains(string(s.get("/customers").body), "password") {
-		t.Error("a password is shown")
-	}
-}
-
 func TestCustomerFiltersOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,31 +78,6 @@ func TestOrderMeta(t *testing.T) {
 func TestOrdersOfTheEdgeSite(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	want := `{"id":2,"confirmation_code":"","subtotal":"0.0000","total":"0.0000","tax_total":"0.0000","discount_total":"0.0000","coupon_discount":"0.0000",` +
-		`"coupon_code":null,"status":"open","payment_status":"not_paid","fulfillment_status":"not_fulfilled","customer_id":3,"customer_comment":null,"notes":"",` +
-		`"ip_address":null,"source_id":null,"source_url":null,"created_at":"","updated_at":"",` +
-		`"items":[{"id":2,"variant":"","item_data":"","quantity":1,"subtotal":"0.0000","total":"0.0000"}]}`
-	if got := string(s.get("/orders/2").want(http.StatusOK).body); got != want {
-		t.Errorf("an order of NULLs: %s\nwant %s", got, want)
-	}
-	raw := string(s.get("/orders/5").want(http.StatusOK).body)
-	for _, want := range []string{
-		`"customer_comment":"<script>alert(\"x\")</script>\n100%_sure \\ 🎉"`, `"source_url":"https://example.org/?a=1&b=<2>"`, `"ip_address":"2001:db8::1"`,
-		`"item_data":"{\"id\":15,\"customer_id\":\"4\",\"agent_id\":"`,
-	} {
-		if !strings.Contains(raw, want) {
-			t.Errorf("no %s in %s", want, raw)
-		}
-	}
-	for id, want := range map[string][]string{"3": {}, "7": {"7", "8", "9"}, "8": {"10"}} {
-		if got := idsOf(s.get("/orders/" + id).want(http.StatusOK).at("items")); !cmp.Equal(got, want) {
-			t.Errorf("items %v of order %s, want %v", got, id, want)
-		}
-	}
-	dangling := s.get("/orders/4").want(http.StatusOK)
-	if got := dangling.at("customer_id"); got != json.Number("901") {
-		t.Errorf("customer_id %v of a deleted customer", got)
-	}
 	orderList.pages(t, s)
 	orderList.finds(t, s, []find{
 		{query: "search=100%25_sure", where: "o.id = 5"},
@@ -118,38 +94,6 @@ func TestOrderTransactions(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	golden(t, "transaction", s.get("/orders/4/transactions/3").want(http.StatusOK).body)
 	golden(t, "transaction_list", s.get("/orders/504/transactions").want(http.StatusOK).body)
-}
-
-// TestOrderTransactionsOfTheEdgeSite reads every transaction under every order:
-// it is found only under its own.
-func TestOrderTransactionsOfTheEdgeSite(t *testing.T) {
-	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	for _, order := range s.ids(t, "SELECT id FROM {orders}") {
-		of := listing{path: "/orders/" + order + "/transactions", from: "{transactions} t", order: "t.id"}
-		want := s.ids(t, "SELECT id FROM {transactions} WHERE order_id = "+order+" ORDER BY id")
-		if diff := cmp.Diff(want, of.allIDs(t, s, "")); diff != "" {
-			t.Errorf("transactions of order %s (-want +got):\n%s", order, diff)
-		}
-		for _, id := range s.ids(t, "SELECT id FROM {transactions} ORDER BY id") {
-			path := of.path + "/" + id
-			if len(s.ids(t, "SELECT id FROM {transactions} WHERE id = "+id+" AND order_id = "+order)) == 0 {
-				s.wantNotFound(t, path, "transaction_not_found", "Transaction with ID "+id+" was not found")
-				continue
-			}
-			a := s.get(path).want(http.StatusOK)
-			if got := [2]any{a.at("data", "id"), a.at("data", "order_id")}; got != [2]any{id, order} {
-				t.Errorf("%s is %v", path, got)
-			}
-		}
-	}
-	wantPage(t, s.get("/orders/10/transactions?per_page=2&page=2"), []string{"8"}, 2, 2, 3)
-	wantPage(t, s.get("/orders/10/transactions?per_page=1&page=4"), []string{}, 4, 1, 3)
-	wantPage(t, s.get("/orders/3/transactions"), []string{}, 1, 10, 0)
-	for _, id := range []string{"0", "8388608", "99999999999999999999"} {
-		s.wantNotFound(t, "/orders/10/transactions/"+id, "transaction_not_found", "Transaction with ID "+id+" was not found")
-	}
 }
 
 // wantPage compares the ids and the pagination of a page.
@@ -172,65 +116,6 @@ func TestInvoices(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	golden(t, "invoice", s.get("/orders/4/invoices/4").want(http.StatusOK).body)
 	golden(t, "invoice_list", s.get("/orders/888/invoices").want(http.StatusOK).body)
-}
-
-// TestInvoicesOfTheEdgeSite reads every invoice under every order: it is found
-// only under its own.
-func TestInvoicesOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	for _, order := range s.ids(t, "SELECT id FROM {orders}") {
-		of := listing{path: "/orders/" + order + "/invoices", from: "{order_invoices} v", order: "v.id"}
-		if diff := cmp.Diff(s.ids(t, "SELECT id FROM {order_invoices} WHERE order_id = "+order+" ORDER BY id"), of.allIDs(t, s, "")); diff != "" {
-			t.Errorf("invoices of order %s (-want +got):\n%s", order, diff)
-		}
-		for _, id := range s.ids(t, "SELECT id FROM {order_invoices} ORDER BY id") {
-			path := of.path + "/" + id
-			if len(s.ids(t, "SELECT id FROM {order_invoices} WHERE id = "+id+" AND order_id = "+order)) == 0 {
-				s.wantNotFound(t, path, "invoice_not_found", "Invoice with ID "+id+" was not found")
-				continue
-			}
-			a := s.get(path).want(http.StatusOK)
-			if got := [2]any{a.at("data", "id"), a.at("data", "order_id")}; got != [2]any{id, order} {
-				t.Errorf("%s is %v", path, got)
-			}
-			if strings.Contains(string(a.body), "00000000-0000-4000") {
-				t.Errorf("%s reveals the key of its public link: %s", path, a.body)
-			}
-		}
-	}
-	// A deleted order has no invoices, even if one was left behind.
-	s.wantNotFound(t, "/orders/904/invoices/9", "order_not_found", "Order with ID 904 was not found")
-	wantPage(t, s.get("/orders/7/invoices?per_page=1"), []string{"3"}, 1, 1, 2)
-	wantPage(t, s.get("/orders/7/invoices?per_page=1&page=2"), []string{"8"}, 2, 1, 2)
-	wantPage(t, s.get("/orders/7/invoices?per_page=100&page=2"), []string{}, 2, 100, 2)
-	wantPage(t, s.get("/orders/6/invoices"), []string{}, 1, 10, 0)
-	for _, id := range []string{"0", "10", "9223372036854775807", "99999999999999999999"} {
-		s.wantNotFound(t, "/orders/7/invoices/"+id, "invoice_not_found", "Invoice with ID "+id+" was not found")
-	}
-}
-
-// TestInvoiceFields: a number that is not stored is built from the site's
-// prefix.
-func TestInvoiceFields(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	for path, want := range map[string]map[string]any{
-		"/orders/1/invoices/1": {
-			"invoice_number": "R-1000001", "status": "open", "charge_amount": "50.0000", "payment_portion": "full", "due_at": "2026-11-15 22:59:59",
-			"data": `{"company":"Edge","totals":{"subtotal":"50.0000","total":"50.0000"}}`,
-		},
-		"/orders/2/invoices/2": {
-			"invoice_number": "R-1000002", "charge_amount": "0.0000", "payment_portion": nil, "due_at": nil, "data": nil, "created_at": "", "updated_at": "",
-		},
-		"/orders/7/invoices/3":  {"invoice_number": "R-1000003", "data": `{"totals":`, "status": "partially_paid"},
-		"/orders/3/invoices/6":  {"data": "", "due_at": nil, "status": "draft"},
-		"/orders/10/invoices/7": {"due_at": "0000-00-00 00:00:00", "payment_portion": "remaining", "status": "uncollectible"},
-	} {
-		t.Run(path, func(t *testing.T) {
-			s.wantFields(t, path, want)
-		})
-	}
 }
 
 func TestInvoiceNumberPrefix(t *testing.T) {
@@ -302,4 +187,37 @@ func TestActivitiesShowBundles(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", state, diff)
 		}
 	}
+}
+
+// TestWhatIsUnderOrders reads every invoice and every transaction under every order: it is found only under its own.
+func TestWhatIsUnderOrders(t *testing.T) {
+	fixtures.SkipUnderRace(t)
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for kind, table := range map[string]string{"invoice": "order_invoices", "transaction": "transactions"} {
+		for _, order := range s.ids(t, "SELECT id FROM {orders}") {
+			of := listing{path: "/orders/" + order + "/" + kind + "s"}
+			own := s.ids(t, "SELECT id FROM {"+table+"} WHERE order_id = "+order+" ORDER BY id")
+			if diff := cmp.Diff(own, of.allIDs(t, s, "")); diff != "" {
+				t.Errorf("%ss of order %s (-want +got):\n%s", kind, order, diff)
+			}
+			for _, id := range append(s.ids(t, "SELECT id FROM {"+table+"} ORDER BY id"), "0", "8388608", "99999999999999999999") {
+				path := of.path + "/" + id
+				if !slices.Contains(own, id) {
+					s.wantNotFound(t, path, kind+"_not_found", strings.ToUpper(kind[:1])+kind[1:]+" with ID "+id+" was not found")
+					continue
+				}
+				a := s.get(path).want(http.StatusOK)
+				if got := [2]any{a.at("data", "id"), a.at("data", "order_id")}; got != [2]any{id, order} || strings.Contains(string(a.body), "00000000-0000-4000") {
+					t.Errorf("%s is %v, or reveals the key of its public link: %s", path, got, a.body)
+				}
+			}
+		}
+	}
+	// A deleted order has no invoices, even if one was left behind.
+	s.wantNotFound(t, "/orders/904/invoices/9", "order_not_found", "Order with ID 904 was not found")
+	wantPage(t, s.get("/orders/7/invoices?per_page=1&page=2"), []string{"8"}, 2, 1, 2)
+	wantPage(t, s.get("/orders/6/invoices"), []string{}, 1, 10, 0)
+	wantPage(t, s.get("/orders/10/transactions?per_page=2&page=2"), []string{"8"}, 2, 2, 3)
+	wantPage(t, s.get("/orders/10/transactions?per_page=1&page=4"), []string{}, 4, 1, 3)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,33 @@ func TestTimestamps(t *testing.T) {
 				t.Errorf("%s, %d minutes ahead: timestamps (-want +got):\n%s", l.path, minutes, diff)
 			}
 		}
+	}
+}
+
+// TestRecordsOfTheEdgeSite compares what odd rows look like with golden files: each list, and each record with all that it can include.
+func TestRecordsOfTheEdgeSite(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	for name, c := range map[string]struct{ list, ids, record string }{
+		"bookings":  {"/bookings?include_meta=1&sort=id&order=asc&per_page=100", "SELECT id FROM {bookings} ORDER BY id", "/bookings/%s"},
+		"customers": {"/customers?per_page=100", "SELECT id FROM {customers} ORDER BY id", "/customers/%s"},
+		"agents":    {"/agents?per_page=100", "SELECT id FROM {agents} ORDER BY id", "/agents/%s"},
+		"services":  {"/services?include=category&per_page=100", "SELECT id FROM {services} ORDER BY id", "/services/%s?include=category,agents,locations"},
+		"locations": {"/locations?per_page=100", "", ""},
+		"payments":  {"/payments?per_page=100", "SELECT id FROM {transactions} ORDER BY id", "/payments/%s"},
+		"orders":    {"/orders?per_page=100", "SELECT id FROM {orders} ORDER BY id", "/orders/%s"},
+		"invoices":  {"/orders/7/invoices", "SELECT CONCAT(i.order_id, '/invoices/', i.id) FROM {order_invoices} i JOIN {orders} o ON o.id = i.order_id ORDER BY i.id", "/orders/%s"},
+		"coupons":   {"/coupons?per_page=100", "SELECT REPLACE(REPLACE(REPLACE(code, '%', '%25'), '/', '%2F'), ' ', '%20') FROM {coupons} ORDER BY id", "/coupons/%s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bodies := []string{string(s.get(c.list).want(http.StatusOK).body)}
+			if c.ids != "" {
+				for _, id := range s.ids(t, c.ids) {
+					bodies = append(bodies, string(s.get(fmt.Sprintf(c.record, id)).want(http.StatusOK).body))
+				}
+			}
+			golden(t, "edge_"+name, []byte("["+strings.Join(bodies, ",")+"]"))
+		})
 	}
 }
 
