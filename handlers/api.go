@@ -212,8 +212,8 @@ func (a *api) read(c echo.Context, r *request) error {
 	return deliver()
 }
 
-// limited calls work with the time limit of a request, although the request itself lasts longer.
-func (a *api) limited(ctx context.Context, work func(context.Context) error) error {
+// withTimeLimit calls work with the time limit of a request, although the request itself lasts longer.
+func (a *api) withTimeLimit(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
 	defer cancel()
 	return work(ctx)

@@ -137,7 +137,7 @@ func (r *request) nextPage(page int64) string {
 
 // next checks the key again and reads the next chunk; it may wait if the server is busy.
 func (x *export) next() error {
-	return x.api.limited(x.ctx, func(ctx context.Context) error {
+	return x.api.withTimeLimit(x.ctx, func(ctx context.Context) error {
 		x.request.context = ctx
 		return x.api.exports.WithTurn(ctx, func() error {
 			err := x.admit(ctx)
@@ -193,11 +193,12 @@ func (r *request) nextChunk(to exportWriter) error {
 // send sends the text of a chunk to the client.
 func (x *export) send() error {
 	for x.text.Len() > 0 {
-		if err := x.api.limited(x.ctx, func(ctx context.Context) error { return x.write(ctx, x.text.Next(sendAtOnce)) }); err != nil {
+		piece := x.text.Next(sendAtOnce)
+		if err := x.api.withTimeLimit(x.ctx, func(ctx context.Context) error { return x.write(ctx, piece) }); err != nil {
 			return err
 		}
 	}
-	x.text.Reset()
+	x.text.Reset() // the next chunk takes its memory
 	return nil
 }
 

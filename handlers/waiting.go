@@ -251,7 +251,7 @@ func (w *waiting) stream() {
 
 // withTurn calls work, which uses the database, in turn and with the time limit of a request.
 func (w *waiting) withTurn(work func(context.Context) error) error {
-	return w.api.limited(w.ctx, func(ctx context.Context) error {
+	return w.api.withTimeLimit(w.ctx, func(ctx context.Context) error {
 		return w.api.longPolls.WithTurn(ctx, func() error { return work(ctx) })
 	})
 }
@@ -266,7 +266,7 @@ type batch struct {
 // sendBatch sends the changes after the cursor as events, and moves the cursor past them.
 func (w *waiting) sendBatch() (more bool, err error) {
 	var list batch
-	err = w.api.limited(w.ctx, func(ctx context.Context) error {
+	err = w.api.withTimeLimit(w.ctx, func(ctx context.Context) error {
 		response, err := w.list(ctx)
 		if err != nil {
 			return err
@@ -300,7 +300,7 @@ func (w *waiting) sendBatch() (more bool, err error) {
 
 // send writes a part of the stream, with a time limit for clients that do not read.
 func (w *waiting) send(texts ...[]byte) error {
-	return w.api.limited(w.ctx, func(ctx context.Context) error {
+	return w.api.withTimeLimit(w.ctx, func(ctx context.Context) error {
 		defer middleware.StopWritingAfter(ctx, w.echo)()
 		for _, text := range texts {
 			if _, err := w.echo.Response().Write(text); err != nil {

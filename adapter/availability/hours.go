@@ -111,10 +111,11 @@ func (s *schedule) off(r Resource, day Day) bool {
 }
 
 // hours returns the working hours of a resource on a day (OsResourceHelper::get_resources_grouped_by_day).
-// The first row that covers the resource sets the weight: rows of another weight are ignored, rows of the
-// same weight and another scope narrow the hours, and a day off among them closes the day.
+// The rows that cover the resource come in descending weight, those of the day itself before those of its weekday. Only rows
+// of the first one's weight count: those of one scope are united, those of other scopes narrow the hours, and a day off among
+// them closes the day.
 func (s *schedule) hours(r Resource, day Day) []period {
-	var groups groups
+	var open scopeHours
 	var last *WorkPeriod
 	for _, rows := range [...][]WorkPeriod{s.dated[day], s.weekly[day.Weekday()]} {
 		for i := range rows {
@@ -123,33 +124,31 @@ func (s *schedule) hours(r Resource, day Day) []period {
 				continue
 			}
 			if last != nil && row.weight() != last.weight() {
-				return groups.intersection()
+				return open.intersection()
 			}
 			if row.DayOff() {
 				return nil
 			}
-			groups.add(period{row.Start, row.End}, last == nil || row.Scope != last.Scope)
+			if last == nil || row.Scope != last.Scope {
+				open.beginScope()
+			}
+			open.current = append(open.current, period{row.Start, row.End})
 			last = row
 		}
 	}
-	return groups.intersection()
+	return open.intersection()
 }
 
-// groups holds the hours of each scope, to be intersected in this order.
-type groups struct {
+// scopeHours are the hours of scopes: what those before have in common, and the hours of the present one.
+type scopeHours struct {
 	result, current []period
 }
 
-func (g *groups) add(p period, begins bool) {
-	if begins {
-		g.result, g.current = g.intersection(), nil
-	}
-	g.current = append(g.current, p)
-}
+func (g *scopeHours) beginScope() { g.result, g.current = g.intersection(), nil }
 
 // intersection mirrors BookingResource::add_available_periods, which does not distinguish an empty result
 // from no result yet: hours that have nothing in common with the earlier ones replace them.
-func (g *groups) intersection() []period {
+func (g *scopeHours) intersection() []period {
 	if len(g.result) == 0 {
 		return g.current
 	}

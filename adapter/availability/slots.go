@@ -22,8 +22,8 @@ type Service struct {
 // (OsSettingsHelper::get_default_timeblock_interval).
 const DefaultStep Minutes = 30
 
-// needed mirrors OsServiceModel::get_capacity_needed_before_slot_is_blocked.
-func (s Service) needed() int {
+// seatsUntilBlocked is how many seats are taken when a slot is closed for others, as in OsServiceModel::get_capacity_needed_before_slot_is_blocked.
+func (s Service) seatsUntilBlocked() int {
 	if s.BlockAtMinimum {
 		return cmp.Or(s.CapacityMin, 1)
 	}
@@ -173,7 +173,7 @@ func (c *Calendar) Day(day Day, q Request) []Slot {
 			case !found:
 				known[s.Start] = len(grid)
 				grid = append(grid, s)
-			case preferred(s, grid[i]) < 0:
+			case s.betterThan(grid[i]):
 				grid[i] = s
 			}
 		}
@@ -192,16 +192,13 @@ func ascending(slots []Slot) bool {
 	return true
 }
 
-// preferred orders offered slots first, then slots with more seats: a service may have no seats, and a slot
-// that is not offered has seats too.
-func preferred(a, b Slot) int {
-	if (a.Reason == Free) != (b.Reason == Free) {
-		if a.Reason == Free {
-			return -1
-		}
-		return 1
+// betterThan prefers offered slots, then slots with more seats: a service may have no seats, and a slot that is not offered
+// has seats too.
+func (s Slot) betterThan(other Slot) bool {
+	if offered := s.Reason == Free; offered != (other.Reason == Free) {
+		return offered
 	}
-	return cmp.Compare(b.Capacity, a.Capacity)
+	return s.Capacity > other.Capacity
 }
 
 // Offered returns the slots of a grid that can be booked.
@@ -310,8 +307,8 @@ func (c *Calendar) holdsOn(day Day, r Resource, q Request) []occupant {
 
 // meets reports whether a booking and a request overlap, including the buffers of both.
 // As in the plugin, buffers alone do not extend past midnight.
-func (o occupancy) meets(h occupant, wanted, guarded period) bool {
-	return (!h.next || wanted.end > o.gap.elapsed(dayEnd)) && h.withBuffers().overlaps(guarded)
+func (o occupancy) meets(h occupant, wanted, buffered period) bool {
+	return (!h.next || wanted.end > o.gap.elapsed(dayEnd)) && h.withBuffers().overlaps(buffered)
 }
 
 func excluded(b *Booking, exclude []int64) bool { return slices.Contains(exclude, b.ID) }
@@ -351,30 +348,30 @@ func (c *Calendar) closuresOn(day Day, r Resource, q Request) []closure {
 
 // slot mirrors BookingSlot's check of its capacity, for one start.
 func (c *Calendar) slot(at Moment, q Request, occupied occupancy) Slot {
-	start := occupied.gap.elapsed(at.Minutes)
+	start := occupied.gap.elapsed(at.Minutes) // periods of a day that the clock shortens are in minutes that pass
 	wanted := period{start, start + q.Duration}
-	guarded := period{wanted.start - q.BufferBefore, wanted.end + q.BufferAfter}
+	buffered := period{wanted.start - q.BufferBefore, wanted.end + q.BufferAfter}
 	seats := 0
 	for _, h := range occupied.holds {
-		if occupied.meets(h, wanted, guarded) {
+		if occupied.meets(h, wanted, buffered) {
 			seats += c.seats(h)
 		}
 	}
 	slot := Slot{Start: at.Minutes, Capacity: c.Service.CapacityMax - seats}
 	for _, closure := range occupied.closures {
-		if closure.overlaps(guarded) {
+		if closure.overlaps(buffered) {
 			slot.Capacity, slot.Reason = 0, c.reason(closure, Moment{at.Day, at.Minutes - q.BufferBefore})
 			return slot
 		}
 	}
-	if seats >= c.Service.needed() || slot.Capacity < q.Attendees {
-		slot.Reason, slot.Booking = c.conflict(occupied, wanted, guarded)
+	if seats >= c.Service.seatsUntilBlocked() || slot.Capacity < q.Attendees {
+		slot.Reason, slot.Booking = c.conflict(occupied, wanted, buffered)
 		return slot
 	}
 	for _, asset := range occupied.assets {
-		if use, full := asset.full(wanted); full {
-			slot.Capacity, slot.Reason, slot.Booking = 0, AssetTaken, use
-			break
+		if booking, full := asset.full(wanted); full {
+			slot.Capacity, slot.Reason, slot.Booking = 0, AssetTaken, booking
+			return slot
 		}
 	}
 	return slot
@@ -398,7 +395,7 @@ func (c *Calendar) reason(closed closure, start Moment) Reason {
 
 // conflict returns why a start has too few seats: the first overlapping booking, otherwise the first whose
 // buffers overlap, otherwise the capacity.
-func (c *Calendar) conflict(occupied occupancy, wanted, guarded period) (reason Reason, booking int64) {
+func (c *Calendar) conflict(occupied occupancy, wanted, buffered period) (reason Reason, booking int64) {
 	reason = NoCapacity
 	for _, h := range occupied.holds {
 		if h.hold == holdsSeats && c.Service.CapacityMax > 1 {
@@ -409,7 +406,7 @@ func (c *Calendar) conflict(occupied occupancy, wanted, guarded period) (reason 
 			return OnHold, 0
 		case h.time.overlaps(wanted):
 			return Booked, h.booking.ID
-		case reason == NoCapacity && occupied.meets(h, wanted, guarded):
+		case reason == NoCapacity && occupied.meets(h, wanted, buffered):
 			reason, booking = Buffer, h.booking.ID
 		}
 	}

@@ -148,13 +148,13 @@ func (v *Verification) differ(pair availability.Resource, day availability.Day, 
 	}
 }
 
-// comparePrice compares the price of a booking, with a dry run. Bookings refused to strangers have no
-// price.
+// comparePrice compares the price of a booking, with a dry run of what draft describes. Bookings refused to strangers have no
+// price, nor have those about which no extension decides.
 func (v *Verification) comparePrice(ctx context.Context, s *session.Session, site *extensions.Asker, draft extensions.Draft, pair availability.Resource, at availability.Moment) error {
-	var ours Created
+	var created Created
 	stranger := records.CustomerFields{FirstName: new("Verification"), LastName: new("Verification"), Email: new("verification@bookside.invalid"), Phone: new("+15550100")}
 	err := s.DryRun(ctx, "verify", func(tx *session.Tx) (err error) {
-		ours, err = Create(ctx, tx, New{ServiceID: pair.Service, AgentID: pair.Agent, LocationID: &pair.Location, Start: at, Attendees: 1, Customer: stranger})
+		created, err = Create(ctx, tx, New{ServiceID: pair.Service, AgentID: pair.Agent, LocationID: &pair.Location, Start: at, Attendees: 1, Customer: stranger})
 		return err
 	})
 	switch domain.CodeOf(err) {
@@ -173,7 +173,7 @@ func (v *Verification) comparePrice(ctx context.Context, s *session.Session, sit
 		what         string
 		theirs, ours decimal.Decimal
 	}{
-		{"a booking", decision.Judgement.Price.Item.Total, ours.Price}, {"an order", decision.Judgement.Price.Total, ours.Order.Total},
+		{"a booking", decision.Judgement.Price.Item.Total, created.Price}, {"an order", decision.Judgement.Price.Total, created.Order.Total},
 	} {
 		if !amount.theirs.Equal(amount.ours) {
 			text := fmt.Sprintf("%s costs %s on the site, and %s by the API", amount.what, domain.AmountText(amount.theirs), domain.AmountText(amount.ours))

@@ -42,6 +42,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 	if err := checkValues(ctx, tx.Session, v, before.CustomFields, &p); err != nil {
 		return records.Customer{}, err
 	}
+	// UpdateRow reads the linked user again.
 	if _, err := CheckChange(ctx, tx.Session, rules, old, after, "", &p); err != nil {
 		return records.Customer{}, err
 	}
@@ -57,7 +58,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 	if err := storeCustomFieldNames(ctx, tx, v.newCustomFields(before)); err != nil {
 		return records.Customer{}, err
 	}
-	if len(columns) > 0 || metas.Any() {
+	if len(columns) > 0 || metas.Any() { // with its updated_at
 		if err := UpdateRow(ctx, tx, after, columns); err != nil {
 			return records.Customer{}, err
 		}
@@ -73,43 +74,52 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 	return records.LoadCustomer(ctx, tx.Session, id)
 }
 
-// CheckChange rejects a contact that identifies another customer. It also rejects a change of the e-mail
-// address if the linked WordPress user has more than a customer's privileges: a password reset sent to the
-// new address could take the user over. The locks of the contacts are already held. It returns the user
-// whose address changes with the customer's, or nil. prefix precedes the names of the fields.
+// CheckChange rejects a contact that identifies another customer, or an e-mail address that the linked WordPress user may not
+// have. The locks of the contacts are already held. It returns the user whose address changes with the customer's, or nil.
+// prefix precedes the names of the fields.
 func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, customer records.BookingCustomer, prefix string, p *domain.Validation) (user *LinkedUser, err error) {
-	field := prefix + contactEmail
-	sameEmail := old.Email == customer.Email || p.Has(field)
+	keepsEmail := old.Email == customer.Email || p.Has(prefix+contactEmail)
 	if rules.identifying(old) != rules.identifying(customer) {
 		if err := checkUnique(ctx, s, rules, customer, prefix, p); err != nil {
 			return nil, err
 		}
 	}
-	if sameEmail {
+	if keepsEmail {
 		return nil, nil
 	}
 	user, err = loadLinkedUser(ctx, s, customer.ID)
 	if err != nil || user == nil {
-		return user, err
+		return nil, err
 	}
-	if user.privileged {
-		p.Reject(field, "This email belongs to a user of the site whose role is not that of a customer")
-		return user, nil
-	}
-	follows, err := s.DB.CustomersAreUsers(ctx)
+	why, follows, err := whyNotEmailOf(ctx, s, user, customer.Email)
 	if err != nil || !follows {
 		return nil, err
 	}
-	if len(customer.Email) > maxUserEmail {
-		p.Reject(field, "Too long for a user of the site")
-		return user, nil
+	if why != "" {
+		p.Reject(prefix+contactEmail, why)
 	}
-	stmt := sq.Select("ID").From(s.DB.Name(wpdb.Users)).Where(sq.Eq{"user_email": customer.Email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
+	return user, nil
+}
+
+// whyNotEmailOf returns why a linked user may not get a customer's new address, or "", and whether the user's address follows
+// the customer's at all. One with more than a customer's privileges may not: a password reset sent to the new address could
+// take the user over.
+func whyNotEmailOf(ctx context.Context, s *session.Session, user *LinkedUser, email string) (why string, follows bool, err error) {
+	if user.privileged {
+		return "This email belongs to a user of the site whose role is not that of a customer", true, nil
+	}
+	if follows, err = s.DB.CustomersAreUsers(ctx); err != nil || !follows {
+		return "", false, err
+	}
+	if len(email) > maxUserEmail {
+		return "Too long for a user of the site", true, nil
+	}
+	stmt := sq.Select("ID").From(s.DB.Name(wpdb.Users)).Where(sq.Eq{"user_email": email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
 	_, exists, err := wpdb.One(ctx, s.DB, "find user", stmt, wpdb.Value[int64])
 	if exists {
-		p.Reject(field, "This email belongs to another user of the site")
+		why = "This email belongs to another user of the site"
 	}
-	return user, err
+	return why, true, err
 }
 
 // UpdateRow changes a customer, and the linked WordPress user if that user is no more than a customer (the

@@ -299,7 +299,7 @@ func (s *numbering) remember(r record, h *history) {
 	rows := s.spans[r.resource][spanOf(r.id)]
 	switch later := s.later[r]; {
 	case later && h.live:
-		rows[r.id] = rowState{h.row.hash, s.factsLeft(r, h)}
+		rows[r.id] = rowState{h.row.hash, s.factsAfterEntries(r, h)}
 	case later || !h.exists:
 		delete(rows, r.id)
 	default:
@@ -307,15 +307,16 @@ func (s *numbering) remember(r record, h *history) {
 	}
 }
 
-// factsLeft returns the facts of a record as the entries so far left them.
-func (s *numbering) factsLeft(r record, h *history) string {
-	if r.resource == Bookings {
+// factsAfterEntries returns the facts of a record, see factsOf, as they were after the entries that exist so far, while rows of
+// the inbox about it wait for the next run.
+func (s *numbering) factsAfterEntries(r record, h *history) string {
+	if r.resource == Bookings { // whose history has the facts after each entry
 		return h.facts.text()
 	}
-	if before, existed := s.before(r); existed {
-		return before.facts // later rows say how they changed
+	if before, existed := s.before(r); existed { // entries of others do not say facts: those change with the waiting rows
+		return before.facts
 	}
-	return h.row.facts
+	return h.row.facts // a new record
 }
 
 // insertEntries writes the journal and its last number.

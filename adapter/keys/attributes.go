@@ -128,13 +128,13 @@ func ParseName(text string) (string, error) {
 	return name, nil
 }
 
-// CutName returns a name that ParseName accepts: the site's name for somebody, shortened to fit, or
-// otherwise another text.
-func CutName(text, otherwise string) string {
+// NameOr returns a name that ParseName accepts: the site's name for somebody, shortened to fit, or a fallback if nothing of it
+// can be used.
+func NameOr(text, fallback string) string {
 	name := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "))
 	cut, err := ParseName(string(name[:min(len(name), maxKeyName)]))
 	if err != nil {
-		return otherwise
+		return fallback
 	}
 	return cut
 }

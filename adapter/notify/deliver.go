@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"github.com/bookside/bookside/adapter/extensions"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ const (
 	bookingEnd   = "booking_end"
 )
 
-// Notify hands over what the site's automations send about events: to the plugin if it sends itself, see leave, otherwise
+// Notify hands over what the site's automations send about events: to the plugin if it sends itself, see leaveToPlugin, otherwise
 // to the site's cron. Unless all is true, it hands over only reminders. notified reports whether a message to the
 // customer goes out now.
 //
@@ -54,6 +55,10 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 	if err != nil || len(processes) == 0 {
 		return false, err
 	}
+	messages := extensions.Reminders
+	if all {
+		messages = extensions.AllMessages
+	}
 	d := deliveries{byPlugin: tx.PluginSends(w), byCron: strings.Contains(w.Cron, JobCron) && w.Settings[session.SettingMailProcessor] != ""}
 	contexts, err := newMessageContexts(ctx, tx, w, needsOf(processes))
 	if err != nil {
@@ -71,7 +76,7 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 			return false, err
 		}
 		if d.byPlugin {
-			if err := leave(tx, e, &d, all); err != nil {
+			if err := leaveToPlugin(tx, e, &d, messages); err != nil {
 				return false, err
 			}
 		}
@@ -81,11 +86,11 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 
 // deliveries are the jobs that automations produce for events.
 type deliveries struct {
-	byPlugin bool // it is asked to send first
-	byCron   bool // the site's cron sends what is due now
-	jobs     []session.Row
-	notified bool // a message to the customer goes out now
-	unsent   bool // something is due now that only the plugin can send
+	byPlugin     bool // it is asked to send first
+	byCron       bool // the site's cron sends what is due now
+	jobs         []session.Row
+	notified     bool // a message to the customer goes out now
+	onlyByPlugin bool // something is due now that is not among the jobs, because no cron sends it
 }
 
 // hand stores the jobs for the site.
@@ -109,7 +114,7 @@ func deliver(s *session.Session, d *deliveries, e Event, processes []Process, su
 				}
 				d.jobs = append(d.jobs, stored)
 			case d.byPlugin:
-				d.unsent = true
+				d.onlyByPlugin = true
 			default:
 				continue
 			}

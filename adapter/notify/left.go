@@ -24,23 +24,21 @@ type rendered struct {
 // dropPatience is when the plugin no longer sends what was due at an event (OsProcessJobsHelper::create_jobs_for_process).
 const dropPatience = 5 * time.Minute
 
-// leave leaves what automations send about an event to the plugin, which sends it once the extensions of the site were told,
-// so that it has what they add. SendLeft sends what we have rendered if the plugin does not begin in time.
-func leave(tx *session.Tx, e Event, d *deliveries, all bool) error {
-	text, err := json.Marshal(rendered{d.jobs})
+// leaveToPlugin announces an event whose messages, extensions.AllMessages or Reminders, the plugin sends once the extensions of
+// the site were told: its messages have what extensions add. SendLeft sends what we have rendered if the plugin does not
+// begin in time.
+func leaveToPlugin(tx *session.Tx, e Event, d *deliveries, messages string) error {
+	text, err := json.Marshal(rendered{Jobs: d.jobs})
 	if err != nil {
 		return fmt.Errorf("leave messages to the plugin: %w", err)
 	}
 	_, id := e.record()
-	left := extensions.Event{Name: string(e.Kind), RecordID: id, Messages: extensions.Reminders, Rendered: string(text), RenderedDue: tx.Now.Add(extensions.EventPatience)}
-	if all {
-		left.Messages = extensions.AllMessages
+	patience := extensions.EventPatience
+	if d.onlyByPlugin { // what we have rendered lacks that: it waits until the plugin would no longer send it
+		patience = dropPatience
 	}
-	if d.unsent {
-		left.RenderedDue = tx.Now.Add(dropPatience)
-	}
-	tx.Announce(left)
-	d.jobs, d.unsent = nil, false
+	tx.Announce(extensions.Event{Name: string(e.Kind), RecordID: id, Messages: messages, Rendered: string(text), RenderedDue: tx.Now.Add(patience)})
+	d.jobs, d.onlyByPlugin = nil, false
 	return nil
 }
 

@@ -35,7 +35,7 @@ type Index struct {
 // SurveyIndexes returns all worthwhile indexes, with their state on a site. It takes a few milliseconds for each
 // large table.
 func SurveyIndexes(ctx context.Context, db *wpdb.DB) ([]Index, error) {
-	schema, err := db.Schema(ctx, "")
+	schema, err := db.Schema(ctx, "") // of whatever version
 	if err != nil {
 		return nil, err
 	}
@@ -46,17 +46,9 @@ func SurveyIndexes(ctx context.Context, db *wpdb.DB) ([]Index, error) {
 	large := map[wpdb.Table]bool{}
 	list := make([]Index, len(wantedIndexes))
 	for n, w := range wantedIndexes {
-		list[n] = Index{Index: w.Index, Requests: w.requests, State: Missing, Hindrance: impossible(schema, w.Index)}
-		if list[n].Hindrance != "" {
-			list[n].State = Unusable
+		list[n] = survey(schema, existing, w)
+		if list[n].State != Missing {
 			continue
-		}
-		if slices.ContainsFunc(existing, func(i wpdb.Index) bool { return i.Serves(w.Index) }) {
-			list[n].State = Present
-			continue
-		}
-		if slices.ContainsFunc(existing, w.TakesNameOf) {
-			list[n].Hindrance = "another index has this name, or the database was told to ignore it: drop it, rename it or make it visible again"
 		}
 		if _, known := large[w.Table]; !known {
 			if large[w.Table], err = db.Reaches(ctx, w.Table, smallTable); err != nil {
@@ -70,8 +62,23 @@ func SurveyIndexes(ctx context.Context, db *wpdb.DB) ([]Index, error) {
 	return list, nil
 }
 
-// impossible returns why a site cannot have an index, or an empty text.
-func impossible(schema *wpdb.Schema, i wpdb.Index) string {
+// survey returns the state of an index, whatever the size of its table. One whose name is taken is missing, with what has to
+// be done first.
+func survey(schema *wpdb.Schema, existing []wpdb.Index, w wantedIndex) Index {
+	index := Index{Index: w.Index, Requests: w.requests, State: Missing, Hindrance: whyImpossible(schema, w.Index)}
+	switch {
+	case index.Hindrance != "":
+		index.State = Unusable
+	case slices.ContainsFunc(existing, func(i wpdb.Index) bool { return i.Serves(w.Index) }):
+		index.State = Present
+	case slices.ContainsFunc(existing, w.TakesNameOf):
+		index.Hindrance = "another index has this name, or the database was told to ignore it: drop it, rename it or make it visible again"
+	}
+	return index
+}
+
+// whyImpossible returns why a site cannot have an index, or an empty text.
+func whyImpossible(schema *wpdb.Schema, i wpdb.Index) string {
 	if !schema.Has(i.Table) {
 		return "there is no such table"
 	}

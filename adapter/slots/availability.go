@@ -63,19 +63,18 @@ func Search(ctx context.Context, s *session.Session, q Query) (Grid, error) {
 	if err != nil {
 		return Grid{}, err
 	}
-	var offers availability.Offers
-	var titles []string
+	var offered extensionOffers
 	if len(search.resources) > 0 {
-		if offers, titles, err = askOffers(ctx, s, search.draft(), &search.request, q.From, q.To); err != nil {
+		if offered, err = askOffers(ctx, s, search.draft(), search.request.Duration, q.From, q.To); err != nil {
 			return Grid{}, err
 		}
-		search.Duration = new(int64(search.request.Duration))
+		search.request.Duration, search.Duration = offered.duration, new(int64(offered.duration))
 	}
-	grid := Grid{Extensions: titles, Query: search.Query, Missing: search.missing, clock: s.Zone.Clock(), Days: make([]Day, 0, q.To-q.From+1)}
+	grid := Grid{Extensions: offered.titles, Query: search.Query, Missing: search.missing, clock: s.Zone.Clock(), Days: make([]Day, 0, q.To-q.From+1)}
 	var calendar *availability.Calendar
 	if len(search.resources) > 0 {
 		calendar, err = Calendar(ctx, s, search.service, search.resources, CalendarQuery{
-			From: q.From, To: q.To, Customer: true, anyLocation: IsAny(search.LocationID), offers: offers,
+			From: q.From, To: q.To, Customer: true, anyLocation: IsAny(search.LocationID), offers: offered.starts,
 		})
 		if err != nil {
 			return Grid{}, err
@@ -254,15 +253,17 @@ func freeAt(ctx context.Context, s *session.Session, service Service, resources 
 		q.Duration = &service.Duration
 	}
 	request := service.Request(*q.Duration, 1)
-	var offers availability.Offers
+	var offered extensionOffers
 	if q.ServiceID != 0 {
 		var err error
-		if offers, _, err = askOffers(ctx, s, NewDraft(q.ServiceID, 0, domain.ValueOr(q.LocationID, 0), *q.Duration, request, nil), &request, q.At.Day, q.At.Day); err != nil {
+		draft := NewDraft(q.ServiceID, 0, domain.ValueOr(q.LocationID, 0), *q.Duration, request, nil)
+		if offered, err = askOffers(ctx, s, draft, request.Duration, q.At.Day, q.At.Day); err != nil {
 			return nil, err
 		}
+		request.Duration = offered.duration
 	}
 	calendar, err := Calendar(ctx, s, service, resources, CalendarQuery{
-		From: q.At.Day, To: q.At.Day, Customer: true, also: extraBlockingStatuses, anyLocation: IsAny(q.LocationID), offers: offers,
+		From: q.At.Day, To: q.At.Day, Customer: true, also: extraBlockingStatuses, anyLocation: IsAny(q.LocationID), offers: offered.starts,
 	})
 	if err != nil {
 		return nil, err

@@ -18,37 +18,47 @@ func NewDraft(service, agent, location int64, duration int64, request availabili
 	}
 }
 
-// askOffers asks WordPress which starts it offers, if an extension of the site changes them, and returns
-// the titles of such extensions. Extensions may lengthen the request. Answers are cached by month, so that
-// the next days cost nothing.
-func askOffers(ctx context.Context, s *session.Session, draft extensions.Draft, request *availability.Request, from, to availability.Day) (availability.Offers, []string, error) {
+// extensionOffers are the starts that extensions of the site offer.
+type extensionOffers struct {
+	starts   availability.Offers  // nil if no extension decides about starts
+	titles   []string             // of the extensions that do
+	duration availability.Minutes // of the booking, which they may lengthen
+}
+
+// askOffers asks WordPress which starts it offers, if an extension of the site changes them. It asks by month, and the asker
+// keeps answers for a while, so that the next days cost nothing.
+func askOffers(ctx context.Context, s *session.Session, draft extensions.Draft, duration availability.Minutes, from, to availability.Day) (extensionOffers, error) {
 	asked, err := s.Asked(ctx)
 	titles := asked[extensions.Times]
 	if err != nil || len(titles) == 0 {
-		return nil, nil, err
+		return extensionOffers{duration: duration}, err
 	}
+	months := monthsToAsk(s, draft, from, to)
+	if len(months) == 0 { // all days have passed
+		return extensionOffers{availability.Offers{}, titles, duration}, nil
+	}
+	answers, err := s.Platform.Asker.Offers(ctx, months)
+	if err != nil {
+		return extensionOffers{nil, titles, duration}, s.Away(err, titles)
+	}
+	return extensionOffers{OffersOf(draft.ServiceID, answers...), titles, availability.Minutes(answers[0].Duration)}, nil
+}
+
+// monthsToAsk returns the questions about the months of a range of days, from today on.
+func monthsToAsk(s *session.Session, draft extensions.Draft, from, to availability.Day) (months []extensions.OfferedTimes) {
 	today := availability.MomentOf(s.LocalNow()).Day
-	var months []extensions.OfferedTimes
 	for day := max(from, today); day <= to; {
 		year, month, _ := day.Date()
 		first, _ := availability.ParseDay(time.Date(year, month, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
 		next, known := availability.ParseDay(time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
-		if !known {
+		if !known { // beyond the last day that can be stored
 			next = availability.LastDay + 1
 		}
 		draft.StartDate = max(first, today).String()
 		months = append(months, extensions.OfferedTimes{Draft: draft, DateTo: (next - 1).String()})
 		day = next
 	}
-	if len(months) == 0 {
-		return availability.Offers{}, titles, nil
-	}
-	answers, err := s.Platform.Asker.Offers(ctx, months)
-	if err != nil {
-		return nil, titles, s.Away(err, titles)
-	}
-	request.Duration = availability.Minutes(answers[0].Duration)
-	return OffersOf(draft.ServiceID, answers...), titles, nil
+	return months
 }
 
 // OffersOf returns WordPress's answers about a service.

@@ -132,5 +132,8 @@ func calendarName(ctx context.Context, db *wpdb.DB, now domain.Clock, resource d
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return "", exit.Errorf(exit.Failure, nil, "there is no %s with the ID %d", resource, id)
 	}
-	return keys.CutName(name, fmt.Sprintf("%s %d", resource, id)), err
+	if err != nil {
+		return "", err
+	}
+	return keys.NameOr(name, fmt.Sprintf("%s %d", resource, id)), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
+// setup installs Bookside beside a site, or takes that back.
 func (p *program) setup() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "setup",
@@ -37,7 +38,10 @@ time; what somebody else has changed since stays unchanged, and Bookside's table
 Run again, setup only checks that calls arrive.`,
 	}
 	flags := command.Flags()
-	s := &setup.Setup{}
+	s := &setup.Setup{
+		Host: cmp.Or(p.host, setup.Local()), // tests have another
+		Now:  p.now, In: p.stdin, Out: p.stdout, Check: p.checkForSetup,
+	}
 	flags.StringVar(&s.WordPress, "wordpress", "", "`DIRECTORY` of WordPress; default the only one that is found")
 	flags.IntVar(&s.SiteID, "site-id", 0, "`NUMBER` of the site in a network of sites; default the first one")
 	flags.StringVar(&s.Address, "url", "", "`URL` of the site; default the one that WordPress has")
@@ -51,10 +55,11 @@ Run again, setup only checks that calls arrive.`,
 	undo := flags.Bool("undo", false, "take back what setup has done")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx := command.Context()
-		for name, address := range map[string]string{"listen": s.Listen, "admin-listen": s.AdminListen} {
+		for _, flag := range []string{"listen", "admin-listen"} {
 			// Not a host name: systemd and the web servers use it too.
-			if parsed, err := netip.ParseAddrPort(address); err != nil || parsed.Port() == 0 || parsed.Addr().Zone() != "" {
-				return usageErrorf("--%s: write an IP address and a port, such as 127.0.0.1:8080", name)
+			address, err := netip.ParseAddrPort(command.Flag(flag).Value.String())
+			if err != nil || address.Port() == 0 || address.Addr().Zone() != "" {
+				return usageErrorf("--%s: write an IP address and a port, such as 127.0.0.1:8080", flag)
 			}
 		}
 		if !slices.Contains(wpdb.TLSModes(), wpdb.TLS(s.TLS)) {
@@ -66,11 +71,10 @@ Run again, setup only checks that calls arrive.`,
 		if s.Listen == s.AdminListen {
 			return usageErrorf("--admin-listen: is the same as --listen; write another port")
 		}
-		program, err := os.Executable()
-		if err != nil {
+		var err error
+		if s.Program, err = os.Executable(); err != nil {
 			return err
 		}
-		s.Host, s.Now, s.In, s.Out, s.Program, s.Check = cmp.Or(p.host, setup.Local()), p.now, p.stdin, p.stdout, program, p.checkForSetup
 		if *undo {
 			return s.Undo(ctx)
 		}

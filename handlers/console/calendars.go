@@ -75,7 +75,7 @@ func setSubject(f *page.Form, n *keys.NewKey, names slots.Labels) {
 		return
 	}
 	n.Scope = keys.CalendarScope(of, number)
-	n.Name = cmp.Or(n.Name, keys.CutName(subject.Name, resource+" "+id))
+	n.Name = cmp.Or(n.Name, keys.NameOr(subject.Name, resource+" "+id))
 }
 
 func (c *Console) createCalendar(v *visit) error {

@@ -276,18 +276,9 @@ const (
 	retryAfterHeader = "Retry-After"
 )
 
-// show sends a page.
+// show sends a page: a document, or its part in the frame of wp-admin.
 func (c *Console) show(v *visit, status int, l page.Layout, content g.Node) {
-	header := v.w.Header()
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Vary", "Accept-Language")
-	if status == http.StatusServiceUnavailable {
-		header.Set(retryAfterHeader, strconv.Itoa(retryAfter))
-	}
-	if l.Style != "" {
-		sum := sha256.Sum256([]byte(l.Style))
-		header.Set(policyHeader, strings.Replace(policy, "%s", " 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", 1))
-	}
+	setHeaders(v.w.Header(), status, l.Style)
 	l.Files = Path
 	if v.known() {
 		l.Navigation = h.Nav(h.Class("pages"), page.Label("Pages"), g.Map(pages, func(p page.Link) g.Node {
@@ -295,7 +286,7 @@ func (c *Console) show(v *visit, status int, l page.Layout, content g.Node) {
 			return p.View()
 		}))
 	}
-	if v.session != "" && v.proxied == "" {
+	if v.session != "" && v.proxied == "" { // whom a proxy names, it would log in again
 		l.Account = page.PostForm(logoutPath, h.Button(h.Class("quiet"), page.Text("Log out")))
 	}
 	reader := c.reader(v)
@@ -305,6 +296,19 @@ func (c *Console) show(v *visit, status int, l page.Layout, content g.Node) {
 		return
 	}
 	_ = l.Document(content).Render(page.For(v.w, reader)) // fails only if the client is gone
+}
+
+// setHeaders sets the headers of a page, whose policy allows its own style.
+func setHeaders(header http.Header, status int, style string) {
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Vary", "Accept-Language")
+	if status == http.StatusServiceUnavailable {
+		header.Set(retryAfterHeader, strconv.Itoa(retryAfter))
+	}
+	if style != "" {
+		sum := sha256.Sum256([]byte(style))
+		header.Set(policyHeader, strings.Replace(policy, "%s", " 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", 1))
+	}
 }
 
 // redirect leads to a page, after a form.

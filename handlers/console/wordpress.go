@@ -203,4 +203,4 @@ func refuse(w http.ResponseWriter, why *signature.Error) {
 }
 
 // person is the login of who looks, as a name for what they make.
-func (f *frame) person() string { return keys.CutName(f.Login, "") }
+func (f *frame) person() string { return keys.NameOr(f.Login, "") }
