@@ -73,10 +73,6 @@ var numbers = map[uint16]error{
 	1180: ErrLinkLost, // an engine failed at COMMIT
 }
 
-// IsInterrupted reports whether a statement was killed, took too long or lost its connection. Repeating it
-// may succeed.
-func IsInterrupted(err error) bool { return errors.Is(err, ErrTimeout) || errors.Is(err, ErrLinkLost) }
-
 // hasNumber reports whether the server gave an error one of these numbers.
 func hasNumber(err error, numbers ...uint16) bool {
 	var failed *Error

@@ -371,9 +371,6 @@ func Allow(ctx context.Context, maxWeight int64) {
 	u.maxWeight.Store(maxWeight)
 }
 
-// Allowed returns the limit of Allow; 0 for none.
-func Allowed(ctx context.Context) int64 { return usage(ctx).maxWeight.Load() }
-
 // Weigh adds bytes to what was read under a context of WithUsage, for data derived from it. It returns an
 // ErrTooMuch beyond the limit of Allow.
 func Weigh(ctx context.Context, bytes int64) error { return usage(ctx).weigh(bytes) }
