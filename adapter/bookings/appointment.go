@@ -98,8 +98,12 @@ func checkLength(p *domain.Validation, duration, extras int64) {
 	}
 }
 
-// draft returns the booking to ask WordPress about; location is 0 for any.
-func (a appointment) draft(location int64) extensions.Draft {
+// draft returns the booking to ask WordPress about. It has resources.
+func (a appointment) draft() extensions.Draft {
+	location := a.resources[0].Location
+	if a.request.AnyLocation {
+		location = 0
+	}
 	draft := slots.NewDraft(a.service.ID, a.request.Agent, location, a.duration, a.request.Request, slots.ChosenOf(a.extras))
 	draft.StartDate, draft.StartTime = a.request.At.Day.String(), int(a.request.At.Minutes)
 	return draft
@@ -111,7 +115,7 @@ func (a appointment) decide(ctx context.Context, tx *session.Tx, b New, status s
 	if p.Err() != nil {
 		return a, nil, nil
 	}
-	draft := a.draft(domain.ValueOr(b.LocationID, a.resources[0].Location))
+	draft := a.draft()
 	draft.HoldID, draft.Status, draft.CustomerID, draft.CouponCode = b.HoldID, status, customer, b.CouponCode
 	var err error
 	if draft.CustomFields, err = fields.encoded(); err != nil {

@@ -111,6 +111,14 @@ func (c customFields) change(s *session.Session, id string, sent FieldValue, p *
 	return nil
 }
 
+// value returns the value that the booking will have in a field.
+func (c customFields) value(f records.CustomField) string {
+	if value, changes := c.changes[f.ID]; changes {
+		return value
+	}
+	return c.present[f.ID]
+}
+
 func customField(id string) string { return customFieldsField + "." + id }
 
 // require rejects a booking without a field that the site requires for all of the possible resources
@@ -120,10 +128,7 @@ func (c customFields) require(p *domain.Validation, resources ...availability.Re
 		return
 	}
 	for _, f := range c.defined {
-		value, changes := c.changes[f.ID]
-		if !changes {
-			value = c.present[f.ID]
-		}
+		value := c.value(f)
 		lacksIt := func(r availability.Resource) bool { return !f.OfBooking(r) }
 		if !f.Required || !f.Blank(value) || len(resources) == 0 || slices.ContainsFunc(resources, lacksIt) {
 			continue
@@ -163,11 +168,7 @@ func (c customFields) members() (members []records.Member, err error) {
 func (c customFields) encoded() (string, error) {
 	values := map[string]string{}
 	for _, f := range c.defined {
-		value, changes := c.changes[f.ID]
-		if !changes {
-			value = c.present[f.ID]
-		}
-		if value != "" {
+		if value := c.value(f); value != "" {
 			values[f.ID] = value
 		}
 	}

@@ -58,30 +58,29 @@ func findCustomer(ctx context.Context, s *session.Session, rules customers.Rules
 	if limited {
 		return bookingCustomer{BookingCustomer: found.BookingCustomer, shown: described}, nil
 	}
-	completed, filled := fillEmpty(found, described)
+	if found.HasUser { // whose e-mail address it is too
+		described.Email = ""
+	}
+	completed, filled := fillEmpty(found.BookingCustomer, described)
 	return bookingCustomer{BookingCustomer: completed, filled: filled, shown: completed}, nil
 }
 
-// fillEmpty fills the empty fields of a customer from another record of them. The e-mail address of a
-// customer with a WordPress user belongs to that user too, who already has one.
-func fillEmpty(found records.BookableCustomer, described records.BookingCustomer) (records.BookingCustomer, session.Row) {
-	c := found.BookingCustomer
-	if found.HasUser {
-		described.Email = ""
-	}
+// fillEmpty fills the empty fields of a customer from another record of them, and returns the filled columns.
+func fillEmpty(c, other records.BookingCustomer) (records.BookingCustomer, session.Row) {
 	var filled session.Row
 	for _, f := range []struct {
-		column         string
-		stored, filler *string
+		column string
+		stored *string
+		other  string
 	}{
-		{"first_name", &c.FirstName, &described.FirstName},
-		{"last_name", &c.LastName, &described.LastName},
-		{"email", &c.Email, &described.Email},
-		{"phone", &c.Phone, &described.Phone},
+		{"first_name", &c.FirstName, other.FirstName},
+		{"last_name", &c.LastName, other.LastName},
+		{"email", &c.Email, other.Email},
+		{"phone", &c.Phone, other.Phone},
 	} {
-		if *f.stored == "" && *f.filler != "" {
-			*f.stored = *f.filler
-			filled = append(filled, session.Column{Name: f.column, Value: *f.filler})
+		if *f.stored == "" && f.other != "" {
+			*f.stored = f.other
+			filled = append(filled, session.Column{Name: f.column, Value: f.other})
 		}
 	}
 	return c, filled

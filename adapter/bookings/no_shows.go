@@ -23,28 +23,27 @@ const (
 	metaNoShowFlag  = "no_show_flag"
 )
 
-// countsNoShows reports whether a change makes the booking a no-show, or takes that back.
-func countsNoShows(s *session.Session, w session.WriteSettings, plan *updatePlan) bool {
-	before := plan.before.Booking.Status
-	return before != plan.status && (before == records.StatusNoShow || plan.status == records.StatusNoShow) &&
+// countsNoShows reports whether a change of status makes a booking a no-show, or takes that back.
+func countsNoShows(s *session.Session, w session.WriteSettings, from, to string) bool {
+	return from != to && (from == records.StatusNoShow || to == records.StatusNoShow) &&
 		w.Settings[session.SettingNoShows] == session.On && s.Extension(extensions.ProFeatures, w.Settings)
 }
 
 // countNoShow keeps count of the customer's no-shows
 // (OsFeatureNoShowRestrictionsHelper::handle_booking_status_change, Pro Features 1.6). Each counts once, whoever counts it.
 // Bookings that are deleted stay counted.
-func countNoShow(ctx context.Context, tx *session.Tx, plan updatePlan) error {
-	if !plan.noShows {
+func countNoShow(ctx context.Context, tx *session.Tx, w session.WriteSettings, u bookingUpdate) error {
+	if !countsNoShows(tx.Session, w, u.before.Booking.Status, u.status) {
 		return nil
 	}
-	customer, booking := plan.customer.ID, plan.before.Booking.ID
+	customer, booking := u.who.ID, u.before.Booking.ID
 	stored, err := noShowMeta(ctx, tx, customer)
 	if err != nil || stored == nil {
 		return err
 	}
 	ids := noShows(stored[metaNoShows].value)
 	switch counted := slices.Contains(ids, booking); {
-	case plan.status != records.StatusNoShow:
+	case u.status != records.StatusNoShow:
 		ids = slices.DeleteFunc(ids, func(id int64) bool { return id == booking })
 	case counted:
 		return nil

@@ -2,20 +2,42 @@ package bookings
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"slices"
 
-	sq "github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
 
-	"github.com/bookside/bookside/adapter/customers"
+	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/notify"
-	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/wpdb"
 )
+
+// Patch changes a booking. A nil field stays as it is. Validation holds the problems found so far; its
+// fields are not checked again.
+type Patch struct {
+	ServiceID, CustomerID *int64
+	AgentID, LocationID   *int64 // 0 for any
+	StartDate             *availability.Day
+	StartTime             *session.Minutes
+	Duration              *int64 // minutes
+	Attendees             *int64
+	Extras                *slots.Extras // all extras that the booking is to have
+	Fields                *SentFields   // custom fields; the others stay
+	Status                *string
+	Declines              bool // only a pending booking changes its status, which is how wp-admin rejects one: LatePoint has no status for that
+	Customer              records.CustomerFields
+	Price                 *decimal.Decimal
+	Notes                 *string
+	Reasons               map[string]*string // why, by the keys of booking meta or MoveReason; nil for what is no text
+	Notify                bool               // send the messages of the site's automations; reminders are always sent
+	domain.Validation
+}
 
 // Update changes a booking and keeps its order item in step. Columns that do not change are not written. It
 // returns the errors of Create, a CodeNotFound if the booking does not exist, and a CodeForbidden if the
@@ -24,7 +46,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 	if err := tx.Lock(ctx, session.LockOf(session.BookingLock, id)); err != nil {
 		return records.BookingDetail{}, err
 	}
-	before, err := notify.LoadBookingSnapshot(ctx, tx.Session, id)
+	stored, err := notify.LoadBookingSnapshot(ctx, tx.Session, id)
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
@@ -32,47 +54,39 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
-	plan, err := planUpdate(ctx, tx, w, before, patch)
+	u, err := validateUpdate(ctx, tx, w, stored, patch)
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
-	if plan.slot != nil {
-		assigned, err := slots.Assign(ctx, tx, plan.service, plan.resources, *plan.slot)
-		if err != nil {
-			return records.BookingDetail{}, err
-		}
-		plan.resource = assigned.Resource
-		if plan.saved() {
-			if err := plan.custom.check(plan.resource); err != nil {
-				return records.BookingDetail{}, err
-			}
-		}
-	}
-	changed, err := applyUpdate(ctx, tx, w, plan)
+	resource, err := u.assign(ctx, tx)
 	if err != nil {
 		return records.BookingDetail{}, err
 	}
-	if !changed.any() {
-		return shownBooking(ctx, tx, before)
+	changed, err := writeUpdate(ctx, tx, w, u, resource)
+	if err != nil {
+		return records.BookingDetail{}, err
+	}
+	if changed == (updatedRecords{}) {
+		return shownBooking(ctx, tx, u.before)
 	}
 	if tx.DryRun {
 		detail, err := records.LoadBookingDetail(ctx, tx.AsCaller(), id)
-		if err == nil && changed.booking {
-			plan.showReason(&detail.Booking)
+		if changed.booking && u.reason != nil && detail.Reasons != nil {
+			detail.Reasons[u.reason.key] = u.reason.text
 		}
 		return detail, err
 	}
 	if changed.booking {
-		if err := saveReason(ctx, tx, plan); err != nil {
+		if err := saveReason(ctx, tx, u); err != nil {
 			return records.BookingDetail{}, err
 		}
-		if err := countNoShow(ctx, tx, plan); err != nil {
+		if err := countNoShow(ctx, tx, w, u); err != nil {
 			return records.BookingDetail{}, err
 		}
 	}
 	// The activity log shows the keys, and the plugin creates missing ones when it
 	// writes an entry.
-	if before.Booking.Keys, err = records.InsertManageKeys(ctx, tx, wpdb.BookingMeta, id, before.Booking.Keys); err != nil {
+	if u.before.Booking.Keys, err = records.InsertManageKeys(ctx, tx, wpdb.BookingMeta, id, u.before.Booking.Keys); err != nil {
 		return records.BookingDetail{}, err
 	}
 	after, err := notify.LoadBookingSnapshot(ctx, tx.Session, id)
@@ -80,15 +94,15 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 		return records.BookingDetail{}, err
 	}
 	if changed.booking {
-		var known map[int64][]records.Asset
-		if plan.slot != nil {
-			known = map[int64][]records.Asset{plan.service.ID: plan.service.Assets}
+		var assets map[int64][]records.Asset
+		if u.slot != nil {
+			assets = map[int64][]records.Asset{u.slot.service.ID: u.slot.service.Assets}
 		}
-		if err := records.RewriteAssets(ctx, tx, w, known, after.Booking.Booking); err != nil {
+		if err := records.RewriteAssets(ctx, tx, w, assets, after.Booking.Booking); err != nil {
 			return records.BookingDetail{}, err
 		}
 	}
-	events := changed.events(before, after)
+	events := changed.events(u.before, after)
 	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
 		return records.BookingDetail{}, err
 	}
@@ -111,255 +125,197 @@ func shownBooking(ctx context.Context, tx *session.Tx, s notify.Snapshot) (recor
 	return detail, err
 }
 
-// updatedRecords reports which records an update changed. A change to the order counts as a change to the
-// booking.
-type updatedRecords struct{ booking, order, customer bool }
-
-func (c updatedRecords) any() bool { return c.booking || c.customer }
-
-func (c updatedRecords) events(before, after notify.Snapshot) []notify.Event {
-	var events []notify.Event
-	if c.customer {
-		events = append(events, notify.Event{Kind: notify.CustomerUpdated, After: after, Before: &before})
-	}
-	if c.booking {
-		events = append(events, notify.Event{Kind: notify.BookingUpdated, After: after, Before: &before})
-	}
-	if c.order && before.Order != nil && after.Order != nil {
-		events = append(events, notify.Event{Kind: notify.OrderUpdated, After: after, Before: &before})
-	}
-	return events
+// bookingUpdate is a valid change to a booking, before it has its slot.
+type bookingUpdate struct {
+	before  notify.Snapshot // has a booking
+	who     updatedCustomer
+	changes slotChanges
+	slot    *appointment // nil if no slot is needed
+	fields  customFields
+	status  string
+	reason  *givenReason // nil for none
+	notes   *string      // nil to keep them
+	price   *newPrice    // nil to keep it
 }
 
-// applyUpdate writes the changed columns of booking, order item, order and customer.
-func applyUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (updatedRecords, error) {
-	var done updatedRecords
-	columns := plan.bookingColumns(tx.Session)
-	itemChanged, err := updateItem(ctx, tx, plan, columns)
-	if err != nil {
-		return done, err
+// validateUpdate validates a change, reporting all problems at once, and takes its locks.
+func validateUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before notify.Snapshot, patch Patch) (bookingUpdate, error) {
+	p := patch.Problems()
+	patch = patch.sanitize(tx.Session, w, before, &p)
+	b := before.Booking.Booking
+	status := domain.ValueOr(patch.Status, b.Status)
+	if patch.Declines && b.Status != records.StatusPending && b.Status != status {
+		p.Reject("status", "Only a pending booking can be declined; this one has the status "+b.Status)
 	}
-	orderChanged, err := updateOrderOf(ctx, tx, w, plan)
+	checkTransition(&p, b.Status, status, records.OwnStatuses(w.Settings[session.SettingOwnStatuses]))
+	reason := reasonOf(tx, b, status, patch.Reasons, &p)
+	changes := patch.slotChanges(b)
+	slot, err := slotOfUpdate(ctx, tx.Session, b, patch, changes, status, &p)
 	if err != nil {
-		return done, err
+		return bookingUpdate{}, err
 	}
-	metas, err := session.NewMetaChanges(ctx, tx.Session, wpdb.BookingMeta, plan.before.Booking.ID, plan.custom.metas(plan.resource))
-	if err != nil {
-		return done, err
-	}
-	done.order = itemChanged && plan.Price != nil || orderChanged
-	// To the client, price and notes belong to the booking.
-	if done.booking = len(columns) > 0 || itemChanged || done.order || metas.Any() || plan.reason != nil; done.booking {
-		if err := tx.Update(ctx, wpdb.Bookings, plan.before.Booking.ID, append(columns, tx.LaterTimestamp())); err != nil {
-			return done, err
+	if slot != nil || patch.Price != nil { // extensions may decide about it
+		if err := tx.CheckExtensions(ctx); err != nil {
+			return bookingUpdate{}, err
 		}
 	}
-	if err := session.ChangeMeta(ctx, tx, wpdb.BookingMeta, metas); err != nil {
-		return done, err
-	}
-	if err := updateExtras(ctx, tx, plan); err != nil {
-		return done, err
-	}
-	if done.customer = len(plan.fields) > 0; done.customer {
-		err = customers.UpdateRow(ctx, tx, plan.customer, plan.fields)
-	}
-	return done, err
-}
-
-// bookingColumns returns the changed columns of the booking.
-func (plan *updatePlan) bookingColumns(s *session.Session) session.Row {
-	b := plan.before.Booking
-	var columns session.Row
-	if plan.status != b.Status {
-		columns = append(columns, session.Column{Name: "status", Value: plan.status})
-	}
-	if plan.customer.ID != b.Customer.ID {
-		columns = append(columns, session.Column{Name: "customer_id", Value: plan.customer.ID})
-	}
-	if !plan.moved {
-		return columns
-	}
-	duration := b.Duration
-	if plan.newSpan {
-		duration = plan.duration
-		columns = append(columns, records.SpanOf(s, plan.slot.At, int64(plan.slot.Duration)).Columns()...)
-	} else if b.EndCorrected { // wp-admin's form recalculates the end date whenever it is saved
-		start, end, _ := records.Span(s, b.Booking)
-		columns = append(columns, records.SpanUntil(s, start, end).Columns()...)
-	}
-	for _, c := range []struct {
-		name     string
-		old, new int64
-	}{
-		{"service_id", b.ServiceID(), plan.resource.Service},
-		{"agent_id", b.Agent.ID, plan.resource.Agent},
-		{"location_id", b.LocationID(), plan.resource.Location},
-		{"duration", b.Duration, duration},
-		{"total_attendees", b.Attendees, int64(plan.slot.Attendees)},
-		{"buffer_before", b.BufferBefore, int64(plan.slot.BufferBefore)},
-		{"buffer_after", b.BufferAfter, int64(plan.slot.BufferAfter)},
-	} {
-		if c.old != c.new {
-			columns = append(columns, session.Column{Name: c.name, Value: c.new})
+	if p.Err() == nil {
+		if before, err = lockUpdate(ctx, tx, w, before, patch, status, slot); err != nil {
+			return bookingUpdate{}, err
 		}
 	}
-	return columns
+	if err := tx.CheckPrecondition(); err != nil {
+		return bookingUpdate{}, err
+	}
+	price := priceOf(before, patch.Price, &p)
+	who, err := customerOfUpdate(ctx, tx, w, before, patch, &p)
+	if err != nil {
+		return bookingUpdate{}, err
+	}
+	itemData := "{}"
+	if item := before.BookingItem(); item != nil {
+		itemData = item.ItemData
+	}
+	fields, err := readCustomFields(tx.Session, w, patch.Fields, before.Booking.Meta, itemData, &p)
+	if err != nil {
+		return bookingUpdate{}, err
+	}
+	u := bookingUpdate{before: before, who: who, changes: changes, slot: slot, fields: fields, status: status, reason: reason, notes: patch.Notes, price: price}
+	if u.saves() && slot != nil {
+		fields.require(&p, slot.resources...)
+	} else if u.saves() {
+		fields.require(&p, presentResource(b))
+	}
+	if u.slot, err = decideUpdate(ctx, tx, u, &p); err != nil {
+		return bookingUpdate{}, err
+	}
+	if err := p.Err(); err != nil {
+		return bookingUpdate{}, err
+	}
+	changesOrder := price != nil || u.notes != nil && *u.notes != domain.ValueOr(before.Order.CustomerComment, "")
+	if !tx.Scope().Unlimited() && changesOrder && !onlyItemOfOrder(before) { // others' bookings are in it
+		return bookingUpdate{}, domain.OutsideScope()
+	}
+	if records.ReopensCompleted(b.Status, status) {
+		if err := tx.RequirePermission("delete_bookings"); err != nil {
+			return bookingUpdate{}, err
+		}
+	}
+	if who.replaces {
+		err = tx.RequirePermission("write_customers")
+	}
+	return u, err
 }
 
-// updateExtras writes the extras of a booking: those that it keeps retain their price and duration
-// (OsFeatureServiceExtrasHelper::save_service_extras_for_booking, Pro Features 1.6).
-func updateExtras(ctx context.Context, tx *session.Tx, plan updatePlan) error {
-	if !plan.newExtras {
+// sanitize returns the patch as it is stored, without what changes nothing, and checks price and notes, which
+// are stored with order item and order.
+func (patch Patch) sanitize(s *session.Session, w session.WriteSettings, before notify.Snapshot, p *domain.Validation) Patch {
+	if !s.Extension(extensions.ProFeatures, w.Settings) { // without it, the field is unknown
+		patch.Extras = nil
+	}
+	switch item := before.BookingItem(); {
+	case patch.Price == nil:
+	case item == nil:
+		p.Reject("price", "This booking has no order item")
+	case patch.Price.Equal(item.Total):
+		patch.Price = nil // it recalculates nothing
+	}
+	if patch.Notes == nil {
+		return patch
+	}
+	patch.Notes = new(text.TextareaField(*patch.Notes))
+	s.CheckText(p, "notes", wpdb.Orders, "customer_comment", *patch.Notes)
+	if before.Order == nil {
+		p.Reject("notes", "This booking has no order")
+	}
+	return patch
+}
+
+// checkTransition rejects a status that may not follow the present one, on a site with custom statuses.
+func checkTransition(p *domain.Validation, from, to string, custom []string) {
+	switch {
+	case from == to, p.Has("status"), records.TransitionAllowed(from, to, custom):
+	case records.BookingTransitions[from] == nil && !slices.Contains(custom, from):
+		p.Reject("status", fmt.Sprintf("Bookings with the status %s cannot change to another status", from))
+	default:
+		p.Reject("status", fmt.Sprintf("Cannot change from %s to %s", from, to))
+	}
+}
+
+// saves reports whether the plugin would save the booking, and so validate its custom fields: it does not
+// for a mere change of status (OsBookingModel::update_status), and price and notes belong to the order.
+func (u bookingUpdate) saves() bool {
+	return u.changes.any || u.who.ID != u.before.Customer.ID || len(u.fields.changes) > 0
+}
+
+// presentResource returns the resource that a booking has.
+func presentResource(b records.Booking) availability.Resource {
+	return availability.Resource{Agent: b.Agent.ID, Service: b.ServiceID(), Location: b.LocationID()}
+}
+
+// assign gives the booking its slot, if it needs one, and returns its resource.
+func (u bookingUpdate) assign(ctx context.Context, tx *session.Tx) (availability.Resource, error) {
+	if u.slot == nil {
+		return presentResource(u.before.Booking.Booking), nil
+	}
+	assigned, err := u.slot.assign(ctx, tx)
+	if err != nil {
+		return availability.Resource{}, err
+	}
+	if u.saves() {
+		err = u.fields.check(assigned.Resource)
+	}
+	return assigned.Resource, err
+}
+
+// newPrice is the price of a booking, and the sums of its order that follow from it.
+type newPrice struct{ amount, subtotal, total decimal.Decimal }
+
+// priceOf recalculates the order of a booking with another price, nil for none: its items, less discounts, plus
+// tax. This replaces a total entered by hand.
+func priceOf(before notify.Snapshot, amount *decimal.Decimal, p *domain.Validation) *newPrice {
+	item := before.BookingItem()
+	if amount == nil || item == nil || p.Has("price") {
 		return nil
 	}
-	id, had := plan.before.Booking.ID, map[int64]int64{} // quantities
-	for _, e := range plan.before.Booking.Extras {
-		had[e.ID] = e.Quantity
-	}
-	var changed []int64
-	var added []records.PricedExtra
-	quantity := sq.Case("service_extra_id")
-	for _, e := range plan.extras {
-		n, found := had[e.ID]
-		if delete(had, e.ID); !found {
-			added = append(added, e)
-		} else if n != e.Quantity {
-			changed, quantity = append(changed, e.ID), quantity.When(sq.Expr("?", e.ID), sq.Expr("?", e.Quantity))
+	price := newPrice{amount: *amount}
+	for _, i := range before.Order.Items {
+		switch {
+		case i.ID == item.ID:
+			price.subtotal = price.subtotal.Add(*amount)
+		case i.Subtotal.IsZero():
+			price.subtotal = price.subtotal.Add(i.Total)
+		default:
+			price.subtotal = price.subtotal.Add(i.Subtotal)
 		}
 	}
-	if len(had) > 0 {
-		removed := slices.Sorted(maps.Keys(had))
-		if err := tx.DeleteWhere(ctx, wpdb.BookingsServiceExtras, sq.Eq{"booking_id": id, "service_extra_id": removed}); err != nil {
-			return err
-		}
+	price.total = price.subtotal.Add(surcharge(before.Order.Order))
+	switch {
+	case price.total.IsNegative():
+		p.Reject("price", "The order's discounts exceed its price")
+	case price.subtotal.GreaterThan(domain.MaxAmount), price.total.GreaterThan(domain.MaxAmount):
+		p.Reject("price", "Too large")
 	}
-	if len(changed) > 0 {
-		stmt := sq.Update(tx.DB.Name(wpdb.BookingsServiceExtras)).Set("quantity", quantity).Set("updated_at", tx.UpdateTimestamp().Value).
-			Where(sq.Eq{"booking_id": id, "service_extra_id": changed})
-		if _, err := tx.Exec(ctx, wpdb.BookingsServiceExtras, "change extras", stmt); err != nil {
-			return err
-		}
-	}
-	_, err := tx.Insert(ctx, wpdb.BookingsServiceExtras, extraRows(tx.Session, id, added)...)
-	return err
+	return &price
 }
 
-// updateItem sets the price of the order item, and keeps its data in step with the
-// booking. The plugin does so only in its order form.
-func updateItem(ctx context.Context, tx *session.Tx, plan updatePlan, columns session.Row) (bool, error) {
-	item := plan.before.BookingItem()
-	if item == nil {
-		return false, nil
+// surcharge returns what an order's total has beyond its subtotal: tax less discounts, which is usually
+// negative. The plugin's checkout stores a coupon's discount as positive. Its staff form, with the coupon
+// add-on, stores the computed total less the subtotal instead: negative, with the tax inside it, while
+// tax_total stays as it was. The order's total shows which of the two stored it, unless staff also entered
+// a total by hand; then tax_total is taken to be all of the tax.
+func surcharge(o records.Order) decimal.Decimal {
+	stored := o.Total.Sub(o.Subtotal)
+	usual := o.TaxTotal.Sub(o.CouponDiscount.Abs()).Sub(o.DiscountTotal)
+	form := o.CouponDiscount.Sub(o.DiscountTotal)
+	if !o.CouponDiscount.IsZero() && !stored.Equal(usual) && (stored.Equal(o.CouponDiscount) || stored.Equal(form)) {
+		return form
 	}
-	var changes session.Row
-	data, err := records.WithItemData(item.ItemData, columns)
-	if err != nil {
-		return false, err
-	}
-	if plan.newExtras && item.Variant != records.BundleItem {
-		if data, err = records.WithExtras(data, slots.ExtrasText(slots.ChosenOf(plan.extras))); err != nil {
-			return false, err
-		}
-	}
-	if item.Variant != records.BundleItem {
-		fields, err := plan.custom.members()
-		if err != nil {
-			return false, err
-		}
-		if data, err = records.WithCustomFields(data, fields); err != nil {
-			return false, err
-		}
-	}
-	if data != item.ItemData {
-		changes = append(changes, session.Column{Name: "item_data", Value: data})
-	}
-	if plan.Price != nil {
-		amount := domain.AmountText(*plan.Price)
-		changes = append(changes, session.Column{Name: "subtotal", Value: amount}, session.Column{Name: "total", Value: amount})
-	}
-	if len(changes) == 0 {
-		return false, nil
-	}
-	return true, tx.Update(ctx, wpdb.OrderItems, item.ID, append(changes, tx.UpdateTimestamp()))
+	return usual
 }
 
-// updateOrderOf changes the order of a booking: its comment, its sums if a price was sent and, if this is
-// its only booking, its customer and payments.
-func updateOrderOf(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (bool, error) {
-	order := plan.before.Order
-	if order == nil {
-		return false, nil
-	}
-	var changes session.Row
-	if plan.notes != nil && (order.CustomerComment == nil || *plan.notes != *order.CustomerComment) {
-		changes = append(changes, session.Column{Name: "customer_comment", Value: *plan.notes})
-	}
-	moves := plan.customer.ID != plan.before.Customer.ID && plan.onlyItemOfOrder()
-	if moves {
-		changes = append(changes, session.Column{Name: "customer_id", Value: plan.customer.ID})
-	}
-	newTotal := plan.sums != nil && !plan.sums.total.Equal(order.Total)
-	if newTotal {
-		changes = append(changes, session.Column{Name: "total", Value: domain.AmountText(plan.sums.total)})
-	}
-	if plan.sums != nil && !plan.sums.subtotal.Equal(order.Subtotal) {
-		changes = append(changes, session.Column{Name: "subtotal", Value: domain.AmountText(plan.sums.subtotal)})
-	}
-	breakdown, differs, err := newBreakdown(ctx, tx, w, plan)
-	if err != nil {
-		return false, err
-	}
-	if differs {
-		changes = append(changes, session.Column{Name: "price_breakdown", Value: breakdown})
-	}
-	if len(changes) == 0 {
-		return false, nil
-	}
-	if err := tx.Update(ctx, wpdb.Orders, order.ID, append(changes, tx.UpdateTimestamp())); err != nil {
-		return false, err
-	}
-	if moves {
-		if err := records.MovePayments(ctx, tx, order.ID, plan.customer.ID); err != nil {
-			return false, err
-		}
-	}
-	if newTotal {
-		return true, payments.AdjustPaymentStatus(ctx, tx, order.ID)
-	}
-	return true, nil
-}
-
-// newBreakdown returns the price breakdown of the order for another price or service. The breakdown of an
-// order with several items stays, and so do the parts after the subtotal.
-func newBreakdown(ctx context.Context, tx *session.Tx, w session.WriteSettings, plan updatePlan) (breakdown string, differs bool, err error) {
-	item := plan.before.BookingItem()
-	if item == nil || !plan.onlyItemOfOrder() {
-		return "", false, nil
-	}
-	newPrice := plan.Price != nil
-	newService := plan.moved && plan.service.ID != plan.before.Booking.ServiceID()
-	if !newPrice && !newService {
-		return "", false, nil
-	}
-	stored, err := records.LoadPriceBreakdown(ctx, tx.Session, plan.before.Order.ID)
-	if err != nil {
-		return "", false, err
-	}
-	if newPrice {
-		breakdown, err = records.WithBooking(w, stored, serviceName(plan), *plan.Price)
-	} else {
-		breakdown, err = records.WithService(stored, serviceName(plan))
-	}
-	return breakdown, breakdown != stored, err
-}
-
-// serviceName returns the name of the service that the booking will have.
-func serviceName(plan updatePlan) string {
-	if plan.moved {
-		return plan.service.Name
-	}
-	if plan.before.Booking.Service != nil {
-		return plan.before.Booking.Service.Name
-	}
-	return ""
+// onlyItemOfOrder reports whether the booking is the only one of its order. A bundle has several.
+func onlyItemOfOrder(before notify.Snapshot) bool {
+	order := before.Order
+	return order != nil && len(order.Items) == 1 && order.Items[0].Variant != records.BundleItem
 }
