@@ -41,11 +41,11 @@ func exportedLists() map[string]exportedList {
 		return exported(f, func(f *bookings.Filter) *session.Paging { return &f.Paging }, bookings.List, func(b records.Booking) int64 { return b.ID })
 	}
 	return map[string]exportedList{
-		"bookings":                listed(bookings.Filter{Descending: true}),
-		"bookings by customer":    listed(bookings.Filter{Sort: bookings.ByCustomerName}),
-		"found bookings":          listed(bookings.Filter{Search: new("a"), PriceMin: new(decimal.New(1, 0))}),
-		"paid bookings":           listed(bookings.Filter{PaymentStatus: new("not_paid"), WithMeta: true}),
-		"past bookings":           listed(bookings.Filter{Past: true, CustomerEmail: new("@")}),
+		"bookings":                listed(bookings.Filter{Order: bookings.Order{Descending: true}}),
+		"bookings by customer":    listed(bookings.Filter{Order: bookings.Order{Sort: bookings.ByCustomerName}}),
+		"found bookings":          listed(bookings.Filter{Texts: bookings.Texts{Search: new("a")}, Values: bookings.Values{PriceMin: new(decimal.New(1, 0))}}),
+		"paid bookings":           listed(bookings.Filter{Values: bookings.Values{PaymentStatus: new("not_paid")}, WithMeta: true}),
+		"past bookings":           listed(bookings.Filter{Times: bookings.Times{Past: true}, Texts: bookings.Texts{CustomerEmail: new("@")}}),
 		"customers":               exported(customers.Filter{}, func(f *customers.Filter) *session.Paging { return &f.Paging }, customers.List, func(c records.Customer) int64 { return c.ID }),
 		"customers with a letter": exported(customers.Filter{Search: new("a"), IsGuest: new(false)}, func(f *customers.Filter) *session.Paging { return &f.Paging }, customers.List, func(c records.Customer) int64 { return c.ID }),
 		"orders":                  exported(orders.Filter{}, func(f *orders.Filter) *session.Paging { return &f.Paging }, orders.List, func(o records.Order) int64 { return o.ID }),
@@ -149,7 +149,7 @@ func TestExportWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	platform := session.NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow)
-	list := exported(bookings.Filter{Descending: true}, func(f *bookings.Filter) *session.Paging { return &f.Paging }, bookings.List, func(b records.Booking) int64 { return b.ID })
+	list := exported(bookings.Filter{Order: bookings.Order{Descending: true}}, func(f *bookings.Filter) *session.Paging { return &f.Paging }, bookings.List, func(b records.Booking) int64 { return b.ID })
 	site, err := platform.Session(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestExportStays(t *testing.T) {
 	site.ExportWith(w)
 	var ids []int64
 	for i := range 4 {
-		page, err := bookings.List(t.Context(), site, bookings.Filter{Paging: session.Paging{Page: 1, PerPage: 100}, Sort: bookings.ByID})
+		page, err := bookings.List(t.Context(), site, bookings.Filter{Paging: session.Paging{Page: 1, PerPage: 100}, Order: bookings.Order{Sort: bookings.ByID}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func TestBookingFilter(t *testing.T) {
 		}
 		return &instant
 	}
-	unfiltered := bookings.Filter{Paging: session.Paging{Page: 1, PerPage: 20}, Sort: bookings.ByStart, Descending: true}
+	unfiltered := bookings.Filter{Paging: session.Paging{Page: 1, PerPage: 20}, Order: bookings.Order{Sort: bookings.ByStart, Descending: true}}
 	for name, c := range map[string]struct {
 		query  url.Values
 		change func(*bookings.Filter)
@@ -50,14 +50,20 @@ func TestBookingFilter(t *testing.T) {
 			},
 			func(f *bookings.Filter) {
 				*f = bookings.Filter{
-					Paging: session.Paging{Page: 3, PerPage: 100}, Status: new("pending"),
-					CustomerID: new(int64(1)), AgentID: new(int64(2)), ServiceID: new(int64(3)), LocationID: new(int64(8388607)),
-					DateFrom: new(session.Date("2026-11-21")), DateTo: new(session.Date("2026-11-22")),
-					CreatedFrom: day("2026-11-01"), CreatedBefore: day("2026-12-01"), Code: new("AB"), PaymentStatus: new("Any Text"),
-					DurationMin: new(int64(0)), DurationMax: new(int64(60)),
-					PriceMin: new(decimal.RequireFromString("-1.5")), PriceMax: new(decimal.RequireFromString("99.9999")),
-					CustomerEmail: new("a@b"), CustomerPhone: new("+49"), WithMeta: true, MetaKey: new("cf_reason"), MetaValue: new("100%"),
-					Search: new("Zoë"), Sort: bookings.ByCustomerName, Descending: false,
+					Paging:     session.Paging{Page: 3, PerPage: 100},
+					References: bookings.References{CustomerID: new(int64(1)), AgentID: new(int64(2)), ServiceID: new(int64(3)), LocationID: new(int64(8388607))},
+					Times: bookings.Times{
+						DateFrom: new(session.Date("2026-11-21")), DateTo: new(session.Date("2026-11-22")),
+						CreatedFrom: day("2026-11-01"), CreatedBefore: day("2026-12-01"),
+					},
+					Values: bookings.Values{
+						Status: new("pending"), PaymentStatus: new("Any Text"), DurationMin: new(int64(0)), DurationMax: new(int64(60)),
+						PriceMin: new(decimal.RequireFromString("-1.5")), PriceMax: new(decimal.RequireFromString("99.9999")),
+					},
+					Texts: bookings.Texts{
+						Code: new("AB"), CustomerEmail: new("a@b"), CustomerPhone: new("+49"), MetaKey: new("cf_reason"), MetaValue: new("100%"), Search: new("Zoë"),
+					},
+					Order: bookings.Order{Sort: bookings.ByCustomerName}, WithMeta: true,
 				}
 			},
 		},

@@ -94,7 +94,8 @@ var deleteCustomer = operation{
 // customerBookings reads the bookings to include with a single customer: past
 // ones latest first, upcoming ones next first.
 func customerBookings(ctx context.Context, site *session.Session, id int64, includes compat.CustomerIncludes) (b compat.CustomerBookings, err error) {
-	every := bookings.Filter{CustomerID: &id, Status: includes.Status, Descending: true}
+	var every bookings.Filter
+	every.CustomerID, every.Status, every.Descending = &id, includes.Status, true
 	past, upcoming := every, every
 	past.Past = true
 	upcoming.Upcoming, upcoming.Descending = true, false

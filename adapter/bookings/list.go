@@ -28,21 +28,44 @@ const (
 // Filter filters and sorts a list of bookings. A nil field does not filter.
 type Filter struct {
 	session.Paging
-	Status                                     *string
-	CustomerID, AgentID, ServiceID, LocationID *int64        // 0 for none
-	DateFrom, DateTo                           *session.Date // both inclusive
-	CreatedFrom, CreatedBefore                 *time.Time
-	UpdatedFrom, UpdatedBefore                 *time.Time
-	Code, PaymentStatus                        *string
-	DurationMin, DurationMax                   *int64 // minutes
-	PriceMin, PriceMax                         *decimal.Decimal
-	CustomerEmail, CustomerPhone               *string // partial
-	MetaKey, MetaValue                         *string // together; the value is partial
-	Search                                     *string // customer name, e-mail or booking code
-	Upcoming, Past                             bool    // by the site's clock
-	WithMeta                                   bool
-	Sort                                       Sort
-	Descending                                 bool
+	References
+	Times
+	Values
+	Texts
+	Order
+	WithMeta bool
+}
+
+// References filter by what a booking is of. 0 is none.
+type References struct{ CustomerID, AgentID, ServiceID, LocationID *int64 }
+
+// Times filter by when a booking is and when it was made.
+type Times struct {
+	DateFrom, DateTo           *session.Date // both inclusive
+	CreatedFrom, CreatedBefore *time.Time
+	UpdatedFrom, UpdatedBefore *time.Time
+	Upcoming, Past             bool // by the site's clock
+}
+
+// Values filter by status, duration and price.
+type Values struct {
+	Status, PaymentStatus    *string
+	DurationMin, DurationMax *int64 // minutes
+	PriceMin, PriceMax       *decimal.Decimal
+}
+
+// Texts filter by parts of texts.
+type Texts struct {
+	Code                         *string
+	CustomerEmail, CustomerPhone *string
+	MetaKey, MetaValue           *string // together; the key is whole
+	Search                       *string // customer name, e-mail or booking code
+}
+
+// Order is how bookings are sorted.
+type Order struct {
+	Sort       Sort
+	Descending bool
 }
 
 // List returns one page of the bookings that match the filter. Its rows are found by one statement, see
@@ -80,41 +103,58 @@ func First(ctx context.Context, s *session.Session, f Filter, limit int64) ([]re
 	return load(ctx, s, rows[:min(len(rows), int(limit))], f.WithMeta, new(records.Total))
 }
 
-// filtered selects the bookings, b, that match the filter. It joins customers, c, if the filter or the order
-// needs them.
+// filtered selects the bookings, b, that match the filter. It joins customers, c, if the filter or the order needs them.
 func filtered(s *session.Session, f Filter) sq.SelectBuilder {
 	q := sq.Select().From(s.DB.As(wpdb.Bookings, "b"))
 	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == ByCustomerName {
 		q = q.LeftJoin(session.JoinCustomer(s))
 	}
-	if f.PriceMin != nil || f.PriceMax != nil || f.PaymentStatus != nil {
+	q = f.References.filter(q)
+	q = f.Times.filter(s, q)
+	q = f.Values.filter(s, q)
+	return f.Texts.filter(s, q)
+}
+
+func (r References) filter(q sq.SelectBuilder) sq.SelectBuilder {
+	q = records.FilterReference(q, "b.customer_id", r.CustomerID)
+	q = records.FilterReference(q, "b.agent_id", r.AgentID)
+	q = records.FilterReference(q, "b.service_id", r.ServiceID)
+	return records.FilterReference(q, "b.location_id", r.LocationID)
+}
+
+func (t Times) filter(s *session.Session, q sq.SelectBuilder) sq.SelectBuilder {
+	q = records.FilterRange(q, "b.start_date", t.DateFrom, t.DateTo)
+	q = records.FilterInstant(q, "b.created_at", t.CreatedFrom, t.CreatedBefore)
+	q = records.FilterInstant(q, s.Schema.Expr(wpdb.Bookings, "b", "updated_at"), t.UpdatedFrom, t.UpdatedBefore)
+	if t.Upcoming || t.Past {
+		q = q.Where(records.StartsAfterNow(s, "b", t.Upcoming)).Where(sq.NotEq{"b.status": "cancelled"})
+	}
+	return q
+}
+
+// filter joins order items, i, and orders, o, if they are needed.
+func (v Values) filter(s *session.Session, q sq.SelectBuilder) sq.SelectBuilder {
+	if v.PriceMin != nil || v.PriceMax != nil || v.PaymentStatus != nil {
 		q = q.Join(s.DB.As(wpdb.OrderItems, "i") + " ON i.id = b.order_item_id")
 	}
-	if f.PaymentStatus != nil {
-		q = records.FilterPaymentStatus(s, q.Join(s.DB.As(wpdb.Orders, "o")+" ON o.id = i.order_id"), f.PaymentStatus)
+	if v.PaymentStatus != nil {
+		q = records.FilterPaymentStatus(s, q.Join(s.DB.As(wpdb.Orders, "o")+" ON o.id = i.order_id"), v.PaymentStatus)
 	}
-	q = records.FilterEqual(q, "b.status", f.Status)
-	q = records.FilterReference(q, "b.customer_id", f.CustomerID)
-	q = records.FilterReference(q, "b.agent_id", f.AgentID)
-	q = records.FilterReference(q, "b.service_id", f.ServiceID)
-	q = records.FilterReference(q, "b.location_id", f.LocationID)
-	q = records.FilterRange(q, "b.start_date", f.DateFrom, f.DateTo)
-	q = records.FilterInstant(q, "b.created_at", f.CreatedFrom, f.CreatedBefore)
-	q = records.FilterInstant(q, s.Schema.Expr(wpdb.Bookings, "b", "updated_at"), f.UpdatedFrom, f.UpdatedBefore)
-	q = records.FilterRange(q, shownDuration(s), f.DurationMin, f.DurationMax)
-	q = records.FilterRange(q, "i.total", f.PriceMin, f.PriceMax)
-	q = records.FilterSearch(q, f.Code, "b.booking_code")
-	q = records.FilterSearch(q, f.CustomerEmail, "c.email")
-	q = records.FilterPhone(q, f.CustomerPhone, "c.phone")
-	q = records.FilterSearch(q, f.Search, "c.first_name", "c.last_name", records.FullName("c"), "c.email", "b.booking_code")
-	if f.MetaKey != nil && f.MetaValue != nil {
+	q = records.FilterEqual(q, "b.status", v.Status)
+	q = records.FilterRange(q, shownDuration(s), v.DurationMin, v.DurationMax)
+	return records.FilterRange(q, "i.total", v.PriceMin, v.PriceMax)
+}
+
+func (t Texts) filter(s *session.Session, q sq.SelectBuilder) sq.SelectBuilder {
+	q = records.FilterSearch(q, t.Code, "b.booking_code")
+	q = records.FilterSearch(q, t.CustomerEmail, "c.email")
+	q = records.FilterPhone(q, t.CustomerPhone, "c.phone")
+	q = records.FilterSearch(q, t.Search, "c.first_name", "c.last_name", records.FullName("c"), "c.email", "b.booking_code")
+	if t.MetaKey != nil && t.MetaValue != nil {
 		meta := sq.Select("1").From(s.DB.As(wpdb.BookingMeta, "m")).Where("m.object_id = b.id").
-			Where(sq.Eq{"m.meta_key": *f.MetaKey}).Where(records.NotSecret("m.meta_key")).
-			Where(sq.Like{"m.meta_value": wpdb.Contains(*f.MetaValue)})
+			Where(sq.Eq{"m.meta_key": *t.MetaKey}).Where(records.NotSecret("m.meta_key")).
+			Where(sq.Like{"m.meta_value": wpdb.Contains(*t.MetaValue)})
 		q = q.Where(sq.Expr("EXISTS (?)", meta))
-	}
-	if f.Upcoming || f.Past {
-		q = q.Where(records.StartsAfterNow(s, "b", f.Upcoming)).Where(sq.NotEq{"b.status": "cancelled"})
 	}
 	return q
 }
@@ -148,6 +188,6 @@ var sortColumns = map[Sort][]string{
 }
 
 // order returns the order of the list.
-func (f Filter) order() records.SortOrder {
-	return records.SortOrder{Columns: sortColumns[f.Sort], Descending: f.Descending}
+func (o Order) order() records.SortOrder {
+	return records.SortOrder{Columns: sortColumns[o.Sort], Descending: o.Descending}
 }
