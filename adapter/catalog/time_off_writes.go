@@ -52,11 +52,11 @@ func CreateTimeOff(ctx context.Context, tx *session.Tx, n NewTimeOff) (CreatedTi
 	if !tx.Scope().Covers(scope.Agent, scope.Service, scope.Location) {
 		return CreatedTimeOff{}, domain.OutsideScope()
 	}
-	off, err := plan(ctx, tx, n)
+	off, err := validateTimeOff(ctx, tx, n)
 	if err != nil {
 		return CreatedTimeOff{}, err
 	}
-	resources, err := lock(ctx, tx, scope)
+	resources, err := lockConnections(ctx, tx, scope)
 	if err != nil {
 		return CreatedTimeOff{}, err
 	}
@@ -72,70 +72,74 @@ func CreateTimeOff(ctx context.Context, tx *session.Tx, n NewTimeOff) (CreatedTi
 	if created.Bookings, err = bookingsIn(ctx, tx, off); err != nil || tx.DryRun {
 		return created, err
 	}
-	if created.ID, err = insert(ctx, tx, off); err != nil {
+	if off.Hours != nil {
+		created.ID, err = insertHours(ctx, tx, off)
+	} else {
+		created.ID, err = insertDays(ctx, tx, off)
+	}
+	if err != nil {
 		return created, err
 	}
-	return created, enter(ctx, tx, scope)
+	return created, journalTimes(ctx, tx, scope)
 }
 
-// plan validates time off, reporting all problems at once.
-func plan(ctx context.Context, tx *session.Tx, n NewTimeOff) (TimeOff, error) {
+// validateTimeOff validates time off, reporting all problems at once.
+func validateTimeOff(ctx context.Context, tx *session.Tx, n NewTimeOff) (TimeOff, error) {
 	p := n.Problems()
-	off := TimeOff{Scope: n.scope(), From: n.From, To: domain.ValueOr(n.To, n.From), Note: text.TextField(n.Note)}
-	if err := slots.CheckNamed(ctx, tx.Session, availability.Resource(off.Scope), &p); err != nil {
-		return off, err
+	if err := slots.CheckNamed(ctx, tx.Session, availability.Resource(n.scope()), &p); err != nil {
+		return TimeOff{}, err
 	}
+	last := domain.ValueOr(n.To, n.From)
 	today := availability.MomentOf(tx.Now.In(tx.Zone.Location)).Day
 	switch {
 	case p.Has("date") || p.Has("date_to"):
-	case off.To < off.From || off.To >= off.From+maxDays:
+	case last < n.From || last >= n.From+maxDays:
 		p.Reject("date_to", fmt.Sprintf("Must be a date from date on, at most %d days in all", maxDays))
-	case off.To < today && n.To != nil:
+	case last < today && n.To != nil:
 		p.Reject("date_to", "Must not be in the past")
-	case off.To < today:
+	case last < today:
 		p.Reject("date", "Must not be in the past")
 	}
-	if err := planHours(ctx, tx, n, &off, &p); err != nil {
-		return off, err
+	hours, err := hoursOff(ctx, tx.Session, n, &p)
+	if err != nil {
+		return TimeOff{}, err
 	}
-	return off, p.Err()
+	note := text.TextField(n.Note)
+	if hours == nil && note != "" {
+		tx.Warn("LatePoint keeps no note with whole days: it is not stored")
+		note = ""
+	}
+	tx.CheckText(&p, "note", wpdb.BlockedPeriods, "summary", note)
+	return TimeOff{Scope: n.scope(), From: n.From, To: last, Hours: hours, Note: note}, p.Err()
 }
 
-// planHours validates hours and the note that belongs to them.
-func planHours(ctx context.Context, tx *session.Tx, n NewTimeOff, off *TimeOff, p *domain.Validation) error {
+// hoursOff returns the hours of time off, nil for whole days.
+func hoursOff(ctx context.Context, s *session.Session, n NewTimeOff, p *domain.Validation) (*availability.Hours, error) {
 	switch {
-	case p.Has("start_time") || p.Has("end_time"):
-		return nil
-	case n.Start == nil && n.End == nil:
-		if off.Note != "" {
-			tx.Warn("LatePoint keeps no note with whole days: it is not stored")
-			off.Note = ""
-		}
-		return nil
+	case p.Has("start_time") || p.Has("end_time") || n.Start == nil && n.End == nil:
+		return nil, nil
 	case n.Start == nil:
 		p.Invalid("start_time", "Required together with end_time")
-		return nil
+		return nil, nil
 	case n.End == nil:
 		p.Invalid("end_time", "Required together with start_time")
-		return nil
+		return nil, nil
 	case *n.End <= *n.Start:
 		p.Reject("end_time", "Must be after start_time")
-	case off.To != off.From && !p.Has("date_to"):
+	case n.To != nil && *n.To != n.From && !p.Has("date_to"):
 		p.Reject("date_to", "LatePoint keeps hours day by day: send one request for each day, or leave out start_time and end_time for whole days")
 	}
-	kept, err := keepsHours(ctx, tx.Session)
-	if err == nil && !kept {
+	keeps, err := keepsHours(ctx, s)
+	if err == nil && !keeps {
 		p.Reject("start_time", "LatePoint keeps hours off only with its add-on Pro Features, which is not active here: leave out start_time and end_time for whole days")
 	}
-	off.Hours = &availability.Hours{Start: *n.Start, End: *n.End}
-	tx.CheckText(p, "note", wpdb.BlockedPeriods, "summary", off.Note)
-	return err
+	return &availability.Hours{Start: *n.Start, End: *n.End}, err
 }
 
-// lock excludes bookings of all agents that a scope concerns, and other writes for the same scope. It returns the connections
+// lockConnections excludes bookings of all agents that a scope concerns, and other writes for the same scope. It returns the connections
 // that the scope is for. Bookings take the same locks, see session.Lock.
-func lock(ctx context.Context, tx *session.Tx, scope availability.Scope) ([]availability.Resource, error) {
-	stmt := sq.Select("agent_id", "service_id", "location_id").Distinct().From(tx.DB.Name(wpdb.AgentsServices)).Where(naming(scope)).OrderBy("agent_id", "service_id", "location_id")
+func lockConnections(ctx context.Context, tx *session.Tx, scope availability.Scope) ([]availability.Resource, error) {
+	stmt := sq.Select("agent_id", "service_id", "location_id").Distinct().From(tx.DB.Name(wpdb.AgentsServices)).Where(namedIn(scope)).OrderBy("agent_id", "service_id", "location_id")
 	resources, err := wpdb.All(ctx, tx.DB, "find whom hours concern", stmt, func(row wpdb.Scanner) (r availability.Resource, err error) {
 		return r, row.Scan(wpdb.OrZero(&r.Agent), wpdb.OrZero(&r.Service), wpdb.OrZero(&r.Location))
 	})
@@ -149,8 +153,8 @@ func lock(ctx context.Context, tx *session.Tx, scope availability.Scope) ([]avai
 	return resources, tx.Lock(ctx, session.LocksOf(session.AgentLock, agents...)...)
 }
 
-// naming is the condition that a row is for what a scope names.
-func naming(scope availability.Scope) sq.Eq {
+// namedIn is the condition that a row is for what a scope names.
+func namedIn(scope availability.Scope) sq.Eq {
 	condition := sq.Eq{}
 	for column, id := range map[string]int64{"agent_id": scope.Agent, "service_id": scope.Service, "location_id": scope.Location} {
 		if id != 0 {
@@ -200,7 +204,7 @@ func checkDays(ctx context.Context, tx *session.Tx, off TimeOff, resources []ava
 		}
 		planned := slices.Concat(custom[day], []availability.WorkPeriod{{Scope: off.Scope, Weekday: day.Weekday(), Date: day, Dated: true}})
 		for _, r := range resources {
-			if left := availability.WorkingHours(planned, r, day, day)[0].Open; len(left) > 0 {
+			if len(availability.WorkingHours(planned, r, day, day)[0].Open) > 0 {
 				return domain.ValidationFailed(map[string]string{"date": fmt.Sprintf(
 					"LatePoint prefers the hours of %s for %s to this: remove them in wp-admin, or name exactly that", day, preferred(custom[day], r))})
 			}
@@ -239,25 +243,26 @@ func bookingsIn(ctx context.Context, tx *session.Tx, off TimeOff) ([]int64, erro
 	}
 	// The evening before; an end at midnight is minute 1440.
 	overnight := sq.And{sq.Lt{"start_date": first}, sq.Eq{"end_date": first}, sq.Gt{"end_time": start}, sq.Lt{"end_time": int64(records.MinutesPerDay)}}
-	stmt := sq.Select("id").From(tx.DB.Name(wpdb.Bookings)).Where(sq.Eq{"status": statuses}).Where(naming(off.Scope)).
+	stmt := sq.Select("id").From(tx.DB.Name(wpdb.Bookings)).Where(sq.Eq{"status": statuses}).Where(namedIn(off.Scope)).
 		Where(sq.GtOrEq{"start_date": (off.From - 1).String()}).Where(sq.LtOrEq{"start_date": off.To.String()}).
 		Where(sq.Or{begin, overnight}).OrderBy("id").Limit(maxBookings)
 	return wpdb.All(ctx, tx.AsCaller().DB, "find bookings in time off", stmt, wpdb.Value[int64])
 }
 
-// insert writes the rows and returns the id of the time off.
-func insert(ctx context.Context, tx *session.Tx, off TimeOff) (int64, error) {
-	scope := session.Row{{Name: "service_id", Value: off.Service}, {Name: "agent_id", Value: off.Agent}, {Name: "location_id", Value: off.Location}}
-	if off.Hours != nil {
-		id, err := tx.Insert(ctx, wpdb.BlockedPeriods, slices.Concat(session.Row{
-			{Name: "summary", Value: off.Note}, {Name: "start_date", Value: off.From.String()}, {Name: "end_date", Value: off.To.String()},
-			{Name: "start_time", Value: int64(off.Hours.Start)}, {Name: "end_time", Value: int64(off.Hours.End)},
-			{Name: "start_datetime_utc", Value: utc(tx.Session, off, off.Hours.Start)}, {Name: "end_datetime_utc", Value: utc(tx.Session, off, off.Hours.End)},
-			{Name: "server_timezone", Value: ""},
-		}, scope, tx.NewTimestamps()))
-		return id*kinds + 1, err
-	}
-	var chain any
+// insertHours writes hours, and returns the id of the time off.
+func insertHours(ctx context.Context, tx *session.Tx, off TimeOff) (int64, error) {
+	row, err := tx.Insert(ctx, wpdb.BlockedPeriods, slices.Concat(scopeColumns(off.Scope), session.Row{
+		{Name: "summary", Value: off.Note}, {Name: "start_date", Value: off.From.String()}, {Name: "end_date", Value: off.To.String()},
+		{Name: "start_time", Value: int64(off.Hours.Start)}, {Name: "end_time", Value: int64(off.Hours.End)},
+		{Name: "start_datetime_utc", Value: utc(tx.Session, off, off.Hours.Start)}, {Name: "end_datetime_utc", Value: utc(tx.Session, off, off.Hours.End)},
+		{Name: "server_timezone", Value: ""},
+	}, tx.NewTimestamps()))
+	return row*kinds + 1, err
+}
+
+// insertDays writes a row for each of the whole days, and returns the id of the time off.
+func insertDays(ctx context.Context, tx *session.Tx, off TimeOff) (int64, error) {
+	var chain any // the id of a range of days
 	if off.To > off.From {
 		text, err := domain.RandomHex(tx.Platform.Random, 10) // as long as the column
 		if err != nil {
@@ -267,13 +272,18 @@ func insert(ctx context.Context, tx *session.Tx, off TimeOff) (int64, error) {
 	}
 	var rows []session.Row
 	for day := off.From; day <= off.To; day++ {
-		rows = append(rows, slices.Concat(scope, session.Row{
+		rows = append(rows, slices.Concat(scopeColumns(off.Scope), session.Row{
 			{Name: "start_time", Value: 0}, {Name: "end_time", Value: 0}, {Name: "chain_id", Value: chain},
 			{Name: "custom_date", Value: day.String()}, {Name: "week_day", Value: day.Weekday()},
 		}, tx.NewTimestamps()))
 	}
-	id, err := tx.Insert(ctx, wpdb.WorkPeriods, rows...)
-	return id * kinds, err
+	first, err := tx.Insert(ctx, wpdb.WorkPeriods, rows...)
+	return first * kinds, err
+}
+
+// scopeColumns returns the columns that say whose hours a row has.
+func scopeColumns(scope availability.Scope) session.Row {
+	return session.Row{{Name: "service_id", Value: scope.Service}, {Name: "agent_id", Value: scope.Agent}, {Name: "location_id", Value: scope.Location}}
 }
 
 // utc is the instant of a time of day as OsOffPeriodModel::set_utc_datetimes stores it: nothing if the hours begin at midnight.
@@ -286,9 +296,9 @@ func utc(s *session.Session, off TimeOff, minutes availability.Minutes) any {
 	return domain.Stamp(clock.Instant(availability.Moment{Day: midnight.Day, Minutes: midnight.Minutes + minutes}))
 }
 
-// enter notes in the journal whose times changed: those of the agent, location or service that the scope names or, if that is
+// journalTimes enters in the journal whose times changed: those of the agent, location or service that the scope names or, if that is
 // nobody, those of all locations.
-func enter(ctx context.Context, tx *session.Tx, scope availability.Scope) error {
+func journalTimes(ctx context.Context, tx *session.Tx, scope availability.Scope) error {
 	switch {
 	case scope.Agent != 0:
 		tx.Changes.Update(wpdb.Agents, scope.Agent, nil, nil)
@@ -312,7 +322,7 @@ func DeleteTimeOff(ctx context.Context, tx *session.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := lock(ctx, tx, off.Scope); err != nil {
+	if _, err := lockConnections(ctx, tx, off.Scope); err != nil {
 		return err
 	}
 	if off, err = LoadTimeOff(ctx, tx.Session, id); err != nil { // as the last holder of the locks left it
@@ -329,7 +339,7 @@ func DeleteTimeOff(ctx context.Context, tx *session.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
-	return enter(ctx, tx, off.Scope)
+	return journalTimes(ctx, tx, off.Scope)
 }
 
 // deleteDays deletes the rows of whole days (OsWorkPeriodsHelper::remove_periods_for_chain_id, remove_periods_for_date).

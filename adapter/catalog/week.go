@@ -59,7 +59,7 @@ func UpdateWeek(ctx context.Context, tx *session.Tx, patch WeekPatch) (Week, err
 	if p.Has("agent_id") || p.Has("service_id") || p.Has("location_id") {
 		return Week{}, p.Err()
 	}
-	if _, err := lock(ctx, tx, scope); err != nil {
+	if _, err := lockConnections(ctx, tx, scope); err != nil {
 		return Week{}, err
 	}
 	if err := tx.CheckPrecondition(); err != nil {
@@ -157,8 +157,7 @@ func storeWeek(ctx context.Context, tx *session.Tx, stored []weekRow, week Week)
 			open = []availability.Hours{{}} // a day off
 		}
 		for _, hours := range open {
-			added = append(added, slices.Concat(session.Row{
-				{Name: "service_id", Value: week.Service}, {Name: "agent_id", Value: week.Agent}, {Name: "location_id", Value: week.Location},
+			added = append(added, slices.Concat(scopeColumns(week.Scope), session.Row{
 				{Name: "start_time", Value: int64(hours.Start)}, {Name: "end_time", Value: int64(hours.End)}, {Name: "week_day", Value: weekday},
 			}, tx.NewTimestamps()))
 		}
@@ -172,5 +171,5 @@ func storeWeek(ctx context.Context, tx *session.Tx, stored []weekRow, week Week)
 	if _, err := tx.Insert(ctx, wpdb.WorkPeriods, added...); err != nil {
 		return err
 	}
-	return enter(ctx, tx, week.Scope)
+	return journalTimes(ctx, tx, week.Scope)
 }
