@@ -45,7 +45,7 @@ func (f *script) scan(lo, hi int) {
 	for i := lo; i < hi && !f.over(); i++ {
 		t, before := f.code[i], f.at(i-1)
 		switch {
-		case t.isOp("->", "?->", "::", "$"), t.isWord("eval", "new", "clone", "yield", "goto"), t.isWord(includes...),
+		case t.isOp("->", "?->", "::", "$", "..."), t.isWord("eval", "new", "clone", "yield", "goto"), t.isWord(includes...),
 			t.isWord("return") && i >= within,
 			t.isOp("(") && i > lo && before.endsOperand() && before.kind != word, // the function's name is computed
 			t.isOp("&") && f.at(i+1).kind == variable && (!before.endsOperand() || before.isWord("as")),
