@@ -120,52 +120,6 @@ func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
 	}
 }
 
-// TestPhoneWithIdempotencyKey: a repeated request gets the same response, although its number is taken by
-// now; another key for the same number is refused, or finds the customer. Of many concurrent repetitions,
-// one creates the customer.
-func TestPhoneWithIdempotencyKey(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	s.database.Execute(t, setting("selected_customer_authentication_field_type", "phone"))
-	const customer = `{"first_name":"Rita","last_name":"Neu","email":"rita@example.test","phone":"+49 30 77"}`
-	answers := make([]answer, 20)
-	var all sync.WaitGroup
-	for i := range answers {
-		all.Go(func() { answers[i] = s.write(http.MethodPost, "/customers", customer, "Idempotency-Key", "a") })
-	}
-	all.Wait()
-	first := s.write(http.MethodPost, "/customers", customer, "Idempotency-Key", "a").want(http.StatusCreated)
-	fresh := 0
-	for _, a := range answers {
-		switch {
-		case a.status == http.StatusConflict:
-			wantCode(t, a, http.StatusConflict, "idempotency_in_progress")
-		case a.header.Get("Idempotent-Replayed") == "":
-			a.want(http.StatusCreated)
-			fresh++
-		default:
-			a.wantReplayOf(t, first)
-		}
-	}
-	if fresh != 1 {
-		t.Errorf("%d requests made the customer", fresh)
-	}
-	const other = `{"first_name":"Rita","last_name":"Neu","email":"other@example.test","phone":"+49-3077"}`
-	for range 2 {
-		unprocessable("phone").check(t, "another key", s.write(http.MethodPost, "/customers", other, "Idempotency-Key", "b"))
-	}
-	body := friday("customer_id", "", "customer", other)
-	booked := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", "c").want(http.StatusCreated)
-	if booked.at("data", "customer", "id") != first.at("data", "id") {
-		t.Errorf("booked for %v, not %v", booked.at("data", "customer", "id"), first.at("data", "id"))
-	}
-	s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", "c").wantReplayOf(t, booked)
-	s.write(http.MethodPost, "/customers", customer, "Idempotency-Key", "a").wantReplayOf(t, first)
-	if n := s.count("latepoint_customers", "phone = '+493077'"); n != 1 {
-		t.Errorf("%d customers have the number", n)
-	}
-}
-
 // TestFoundByPhone: empty fields are filled, known ones stay, and the address of a customer with a
 // WordPress user is left to the user.
 func TestFoundByPhone(t *testing.T) {

@@ -562,49 +562,6 @@ func TestToolsCostWhatTheirRequestsCost(t *testing.T) {
 	}
 }
 
-// TestAgentsAndRequestsRaceForASlot: of concurrent bookings of one slot through the tool and the route, one
-// succeeds, and the tool lists what is free instead.
-func TestAgentsAndRequestsRaceForASlot(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
-	a := s.agent(t, s.key)
-	var mu sync.Mutex
-	booked, conflicts := 0, 0
-	var all sync.WaitGroup
-	start := make(chan struct{})
-	for i := range 20 {
-		all.Go(func() {
-			<-start
-			var success, conflict bool
-			if i%2 == 0 {
-				got := s.write(http.MethodPost, "/bookings", friday())
-				success, conflict = got.status == http.StatusCreated, got.status == http.StatusConflict
-			} else {
-				got, err := a.try("book", fmt.Sprintf(`{'idempotency_key':'race-%04d','service_id':4,'agent_id':5,'location_id':1,'start_date':'2027-02-05','start_time':'10:00','customer_id':9}`, i))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				success = !got.failed
-				conflict = got.failed && strings.Contains(string(got.body), "time_slot_unavailable") && strings.Contains(string(got.body), "available_slots")
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if success {
-				booked++
-			}
-			if conflict {
-				conflicts++
-			}
-		})
-	}
-	close(start)
-	all.Wait()
-	if booked != 1 || conflicts != 19 {
-		t.Errorf("%d booked, %d conflicts", booked, conflicts)
-	}
-}
-
 // TestToolsWithoutTime: a call that takes longer than a request may is answered, and leaves nothing
 // running.
 func TestToolsWithoutTime(t *testing.T) {

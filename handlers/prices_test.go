@@ -284,18 +284,6 @@ func TestCheckedFieldsOfHold(t *testing.T) {
 	}
 }
 
-// TestExtrasOfBulk: each booking of a list has its own extras and coupon.
-func TestExtrasOfBulk(t *testing.T) {
-	t.Parallel()
-	s := proSite(t)
-	body := `{"bookings":[` + friday("extras", `[{"id":4}]`, "coupon_code", `"MINUS5"`) + `,` + friday("start_time", `"14:00"`, "extras", `[{"id":8}]`) + `]}`
-	a := s.write(http.MethodPost, "/bookings/bulk", body).want(http.StatusMultiStatus)
-	id := fmt.Sprint(a.at("results", "success", 0, "booking_id"))
-	if got := fmt.Sprint(s.get("/bookings/"+id).at("data", "price"), a.at("results", "errors", 0, "error")); got != "95.0000extras: Extra 8 is not active" {
-		t.Error(got)
-	}
-}
-
 // TestPlainSiteIgnoresExtras: without the add-on, extras and coupon are unknown fields, and its tables are
 // ignored.
 func TestPlainSiteIgnoresExtras(t *testing.T) {
@@ -384,21 +372,6 @@ func TestStatementsForExtras(t *testing.T) {
 	book(`"2027-02-05"`, `[]`) // adds rows to lock
 	if one, two := book(`"2027-02-12"`, `[{"id":4}]`), book(`"2027-02-19"`, `[{"id":4,"quantity":3},{"id":7}]`); one != two {
 		t.Errorf("%d statements for a booking with one extra, %d with two", one, two)
-	}
-}
-
-// TestAgentBooksExtras: tools for AI agents pass extras and coupon on.
-func TestAgentBooksExtras(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
-	a := s.agent(t, s.key)
-	const slot = `'service_id':4,'agent_id':5,'location_id':1,'extras':[{'id':4,'quantity':2}]`
-	if free := a.call("free_times", `{`+slot+`,'date':'2027-02-05'}`).done(); fmt.Sprint(free.at("free_times", "data", "duration")) != "90" {
-		t.Errorf("free times: %s", free.body)
-	}
-	made := a.call("book", `{'idempotency_key':'extras-2027-02-05','dry_run':true,`+slot+`,'coupon_code':'MINUS5','start_date':'2027-02-05','start_time':'10:00','customer_id':9}`).done()
-	if got := fmt.Sprint(made.at("book", "data", "order", "total")); got != "100.0000" {
-		t.Errorf("order total %s: %s", got, made.body)
 	}
 }
 
