@@ -155,23 +155,6 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 			before.Restore(t)
 		})
 	}
-	created := s.writeAs(http.MethodPost, "/payments", "application/x-www-form-urlencoded",
-		url.Values{"booking_id": {"1441"}, "customer_id": {"153"}, "amount": {"135"}, "status": {"pending"}, "transaction_id": {"tx-1"}}.Encode()).want(http.StatusCreated)
-	path := fmt.Sprintf("/payments/%v", created.at("data", "id"))
-	for _, step := range []struct{ body, status, kind, token, amount, order string }{
-		{`{"status":"completed"}`, "succeeded", "capture", "tx-1", "135", "fully_paid"},
-		{`{"transaction_id":"tx-2","notes":"x","amount":"135.00","booking_id":"1441","customer_id":"1"}`, "succeeded", "capture", "tx-2", "135", "fully_paid"},
-		{`{"status":"refunded"}`, "succeeded", "capture", "tx-2", "135", "refunded"},
-		{`{"status":"failed","force":true}`, "failed", "capture", "tx-2", "135", "not_paid"},
-	} {
-		changed := s.write(http.MethodPut, path, step.body).want(http.StatusOK)
-		wantFieldsOf(t, changed, map[string]any{
-			"status": "string " + step.status, "kind": "string " + step.kind, "token": "string " + step.token, "amount": "string " + step.amount,
-		})
-		if got := s.get("/orders/1403").at("payment_status"); got != step.order {
-			t.Errorf("%s: the order is %v, want %s", step.body, got, step.order)
-		}
-	}
 	// A status that the plugin itself has stored stays unchanged.
 	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 3")
 	wantFieldsOf(t, s.write(http.MethodPut, "/payments/3", `{"status":"refunded","notes":"x"}`).want(http.StatusOK),
