@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -12,7 +13,8 @@ import (
 type program struct {
 	random   *rand.Rand
 	dir      string
-	plain    bool // all in it can be told
+	plain    bool   // all in it can be told, but for odd
+	odd      string // one statement beyond the reader
 	files    map[string]string
 	included []string // files that may be included here, because they do not include this one
 	deep     int
@@ -23,7 +25,7 @@ type program struct {
 // evaluates, or unknown to it. Where a program gets too deep, the first one is taken. Within one text, a setting is
 // always the same one, and so is a new name.
 var grammar = map[string][]string{
-	"config":      {"<?php\n«block»«DB_NAME»«DB_USER»«DB_PASSWORD»«DB_HOST»«prefix»«block»«settings»"},
+	"config":      {"<?php\n«block»«early»«DB_NAME»«DB_USER»«DB_PASSWORD»«DB_HOST»«prefix»«late»«block»«settings»"},
 	"block":       {"«statement»«between»", "«statement»«between»«statement»«between»", "«statement»«between»«statement»«between»«statement»«between»"},
 	"between":     {"\n", "\n", " // define('DB_NAME', 'no');\n", " /* $table_prefix = 'no'; */\n", " ?> text <?php\n"},
 	"DB_NAME":     {"define('DB_NAME', «text»);\n", "if (!defined('DB_NAME')) define('DB_NAME', «text»);\n"},
@@ -80,10 +82,23 @@ var grammar = map[string][]string{
 		"$a = [«define», 'k' => «text»];", "if (getenv('NOT')) die;", "if (getenv('NOT')) return;", "if (false): class «new» {} endif; «define»;", "$v = <<<'A'\n  define('DB_NAME', 'x');\n  A;",
 		"@«define» . 'x';", "print «define» && «define»;", "true || «define» && «define»;", "false && «define» || «define»;", "!«define» && «assign»;", "$v = false or «define»;",
 		"$v = true && false; $v || «define»;", "true ? «assign» : null;", "null ?? «define»;", "static $table_prefix = 'y_';", "global $table_prefix;", "declare(ticks=1) { «define»; }",
-		"declare(ticks=1); «define»;", "a: «define»;", "goto «new»; «assign»; «new»: «define»;", "{ «define»; { «assign»; } }"},
+		"declare(ticks=1); «define»;", "a: «define»;", "goto «new»; «assign»; «new»: «define»;", "if (getenv('X')) { goto «new»; } «assign»; «new»: ;", "{ «define»; { «assign»; } }"},
 }
 
 var symbol = regexp.MustCompile(`«(\w+)»`)
+
+// oddities are what stands under symbols with !, each in a statement of its own.
+func oddities() []string {
+	all := slices.Clone(grammar["statement!"])
+	for _, text := range grammar["text!"] {
+		all = append(all, "define('«setting»', "+text+");", "$table_prefix = "+text+";", "if ("+text+") «define»; else «assign»;")
+	}
+	for _, condition := range grammar["condition!"] {
+		all = append(all, "if ("+condition+") { «define»; «assign»; } else { «assign»; }", "if (!«condition») {} elseif ("+condition+"): «define»; else: «define»; endif;",
+			condition+" && «define» || «assign»;", "if ("+condition+") { return; }")
+	}
+	return all
+}
 
 // write makes up the program, and writes its files.
 func (p *program) write(t *testing.T) {
@@ -93,7 +108,12 @@ func (p *program) write(t *testing.T) {
 		p.files[name] = "<?php\n" + p.expand("block")
 		p.included = append(p.included, name)
 	}
-	p.files["wp-config.php"] = p.expand("config")
+	early, late := p.fill(p.odd)+"\n", p.fill(p.odd)+"\n"
+	if p.odd != "" && p.random.IntN(4) == 0 {
+		p.files["a.php"] += early + p.expand("block")
+		early, late = "", "include __DIR__ . '/a.php';\n"
+	}
+	p.files["wp-config.php"] = p.fill(strings.NewReplacer("«early»", early, "«late»", late).Replace(grammar["config"][0]))
 	writeFiles(t, p.dir, p.files)
 }
 
@@ -107,8 +127,13 @@ func (p *program) expand(name string) string {
 	if p.deep > 14 {
 		choices = grammar[name][:1]
 	}
+	return p.fill(choices[p.random.IntN(len(choices))])
+}
+
+// fill replaces the symbols in a text.
+func (p *program) fill(text string) string {
 	once := map[string]string{"dir": p.dir}
-	return symbol.ReplaceAllStringFunc(choices[p.random.IntN(len(choices))], func(found string) string {
+	return symbol.ReplaceAllStringFunc(text, func(found string) string {
 		name := strings.Trim(found, "«»")
 		switch text, ok := once[name]; {
 		case ok:
