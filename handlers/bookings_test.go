@@ -180,11 +180,6 @@ func (s *server) table(t testing.TB, name string) map[string]map[string]string {
 	return table
 }
 
-func with(record map[string]any, name string, value any) map[string]any {
-	record[name] = value
-	return record
-}
-
 // TestDurationsAreFoundAsShown: a booking without a duration is shown with its service's, or 0, and is
 // found by it.
 func TestDurationsAreFoundAsShown(t *testing.T) {

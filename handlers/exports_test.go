@@ -42,13 +42,13 @@ func (a answer) rows() (names []string, rows [][]string) {
 	return all[0], all[1:]
 }
 
-// column returns the cells of a column.
-func (a answer) column(name string) []string {
+// ids returns the cells of the column of ids.
+func (a answer) ids() []string {
 	a.t.Helper()
 	names, rows := a.rows()
-	at := slices.Index(names, name)
+	at := slices.Index(names, "id")
 	if at < 0 {
-		a.t.Fatalf("no column %s in %v", name, names)
+		a.t.Fatalf("no column id in %v", names)
 	}
 	cells := []string{}
 	for _, row := range rows {
@@ -91,7 +91,7 @@ func TestTablesOfAllLists(t *testing.T) {
 				}
 			}
 			byID(want)
-			if got := a.column("id"); !slices.Equal(want, got) {
+			if got := a.ids(); !slices.Equal(want, got) {
 				t.Errorf("%d records, of %d:\n%s", len(got), len(want), cmp.Diff(want, got))
 			}
 			for name, value := range map[string]string{
@@ -127,11 +127,11 @@ func TestLongTables(t *testing.T) {
 			}
 			byID(want)
 			whole := s.export("/bookings?per_page=100000&"+query, "text/csv").want(http.StatusOK)
-			if got := whole.column("id"); len(want) <= 500 || !slices.Equal(want, got) {
+			if got := whole.ids(); len(want) <= 500 || !slices.Equal(want, got) {
 				t.Errorf("%d of %d records:\n%s", len(got), len(want), cmp.Diff(want, got))
 			}
 			part := s.export("/bookings?per_page=700&page=2&api_key=secret&%61pi_key=secret&"+query, "text/csv").want(http.StatusOK)
-			if got := part.column("id"); !slices.Equal(want[700:min(1400, len(want))], got) {
+			if got := part.ids(); !slices.Equal(want[700:min(1400, len(want))], got) {
 				t.Errorf("page 2:\n%s", cmp.Diff(want[700:min(1400, len(want))], got))
 			}
 			if total := part.header.Get("X-Total-Count"); total != fmt.Sprint(len(want)) {
@@ -552,7 +552,7 @@ func TestLargeRecordsMakeSmallChunks(t *testing.T) {
 	s := newServer(t, database)
 	database.Execute(t, "UPDATE wp_latepoint_customers SET notes = REPEAT('x', 60000)")
 	a := s.export("/customers?per_page=100000", "text/csv").want(http.StatusOK)
-	if ids, want := a.column("id"), s.ids(t, "SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {
+	if ids, want := a.ids(), s.ids(t, "SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {
 		t.Errorf("%d of %d customers", len(ids), len(want))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"flag"
-	"github.com/bookside/bookside/adapter/jobs"
 	"io"
 	"log/slog"
 	"maps"
@@ -20,6 +19,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata"
+
+	"github.com/bookside/bookside/adapter/jobs"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"

@@ -112,7 +112,7 @@ func (a appointment) draft() extensions.Draft {
 // decide asks WordPress about a new booking, unless it is invalid. It returns the appointment as WordPress decides about it,
 // and the price; nil if WordPress was not asked for one.
 func (a appointment) decide(ctx context.Context, tx *session.Tx, b New, status string, customer int64, fields customFields, p *domain.Validation, subjects ...extensions.Subject) (appointment, *extensions.Price, error) {
-	if p.Err() != nil {
+	if !p.Valid() {
 		return a, nil, nil
 	}
 	draft := a.draft()

@@ -51,7 +51,7 @@ func chargeFor(ctx context.Context, tx *session.Tx, w session.WriteSettings, b N
 	var coupon string
 	var taxes []records.Tax
 	if pro {
-		coupon, taxes = text.TextField(b.CouponCode), records.ParseTaxes(w.Settings[session.SettingTaxes])
+		coupon, taxes = text.Field(b.CouponCode), records.ParseTaxes(w.Settings[session.SettingTaxes])
 		if err := applyCoupon(ctx, tx, coupon, b, customer, items, p); err != nil {
 			return charge{}, err
 		}

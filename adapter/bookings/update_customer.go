@@ -69,7 +69,7 @@ func newCustomer(ctx context.Context, tx *session.Tx, before notify.Snapshot, id
 		return nil, nil
 	}
 	customers.RefuseInactive(p, "customer_id", found, true)
-	if !onlyItemOfOrder(before) || p.Err() != nil { // without its locks
+	if !onlyItemOfOrder(before) || !p.Valid() { // without its locks
 		return &found.BookingCustomer, nil
 	}
 	order, err := records.LoadStoredOrder(ctx, tx.Session, before.Order.ID)

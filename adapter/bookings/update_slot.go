@@ -108,7 +108,7 @@ func blocks(statuses []string, status string) bool {
 // decideUpdate asks WordPress about the new slot of a booking, unless the change is invalid, and returns the
 // slot as WordPress decides about it.
 func decideUpdate(ctx context.Context, tx *session.Tx, u bookingUpdate, p *domain.Validation) (*appointment, error) {
-	if u.slot == nil || p.Err() != nil {
+	if u.slot == nil || !p.Valid() {
 		return u.slot, nil
 	}
 	slot, draft := *u.slot, u.slot.draft()

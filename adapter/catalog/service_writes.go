@@ -126,10 +126,10 @@ func UpdateService(ctx context.Context, tx *session.Tx, id int64, sent ServicePa
 
 // sanitizeService validates a patch and sanitizes its texts.
 func sanitizeService(ctx context.Context, s *session.Session, patch ServicePatch, before Service, p *domain.Validation) (ServicePatch, error) {
-	session.SanitizeField(s, p, "name", &patch.Name, text.TextField, wpdb.Services, "name")
+	session.SanitizeField(s, p, "name", &patch.Name, text.Field, wpdb.Services, "name")
 	session.SanitizeField(s, p, "short_description", &patch.ShortDescription, SanitizeHTML, wpdb.Services, "short_description")
 	session.SanitizeField(s, p, "description", &patch.Description, SanitizeHTML, wpdb.ServiceMeta, "meta_value")
-	session.SanitizeField(s, p, "customer_limit", &patch.CustomerLimit, text.TextField, wpdb.ServiceMeta, "meta_value")
+	session.SanitizeField(s, p, "customer_limit", &patch.CustomerLimit, text.Field, wpdb.ServiceMeta, "meta_value")
 	if patch.Name != nil && *patch.Name == "" {
 		p.Reject("name", "May not be empty")
 	}

@@ -104,7 +104,7 @@ func validateTimeOff(ctx context.Context, tx *session.Tx, n NewTimeOff) (TimeOff
 	if err != nil {
 		return TimeOff{}, err
 	}
-	note := text.TextField(n.Note)
+	note := text.Field(n.Note)
 	if hours == nil && note != "" {
 		tx.Warn("LatePoint keeps no note with whole days: it is not stored")
 		note = ""

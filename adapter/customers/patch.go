@@ -46,7 +46,7 @@ func checkValues(ctx context.Context, s *session.Session, v Patch, stored map[st
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v.CustomFields)) {
 		field := customField(name)
-		if name == "" || text.TextField(name) != name {
+		if name == "" || text.Field(name) != name {
 			p.Reject(field, notAField)
 		}
 		s.CheckText(p, field, wpdb.CustomerMeta, "meta_key", name)
@@ -185,7 +185,7 @@ func (v Patch) sanitize() Patch {
 	}
 	v.Profile, v.CustomFields = maps.Clone(v.Profile), maps.Clone(v.CustomFields)
 	for name, value := range v.Profile {
-		v.Profile[name] = text.TextField(value)
+		v.Profile[name] = text.Field(value)
 	}
 	for name, value := range v.CustomFields {
 		v.CustomFields[name] = text.TextareaField(value)
@@ -203,8 +203,8 @@ func Sanitize(s *session.Session, f records.CustomerFields, prefix string, p *do
 		into         *string
 		clean        func(string) string
 	}{
-		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, text.TextField},
-		{prefix + "last_name", "last_name", f.LastName, &c.LastName, text.TextField},
+		{prefix + "first_name", "first_name", f.FirstName, &c.FirstName, text.Field},
+		{prefix + "last_name", "last_name", f.LastName, &c.LastName, text.Field},
 		{prefix + "email", "email", f.Email, &c.Email, text.TrimEmail},
 		{prefix + "phone", "phone", f.Phone, &c.Phone, text.Phone},
 	} {

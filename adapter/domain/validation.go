@@ -11,6 +11,9 @@ type Validation struct {
 	invalid, rejected map[string]string
 }
 
+// Valid reports whether no problem was found so far.
+func (v *Validation) Valid() bool { return v.Err() == nil }
+
 // Invalid records a field that is missing, of the wrong type, or names
 // something that does not exist. The first problem with a field is kept.
 func (v *Validation) Invalid(field, message string) { v.add(&v.invalid, field, message) }

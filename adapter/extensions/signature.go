@@ -60,7 +60,7 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SignatureHeader returns the value of the header, such as 1796000000.NONCE.SIGNATURE.
+// Header returns the value of the header, such as 1796000000.NONCE.SIGNATURE.
 func (r SignedRequest) Header(secret string) string {
 	return fmt.Sprintf("%d.%s.%s", r.At.Unix(), r.Nonce, r.signature(secret))
 }

@@ -96,7 +96,7 @@ func NewWorker(store *HookStore, keyStore *keys.Store, log *slog.Logger, o Worke
 	}
 }
 
-// HookStats returns the present figures.
+// Stats returns the present figures.
 func (w *Worker) Stats() HookStats {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,9 +1,10 @@
 package notify
 
 import (
-	"github.com/bookside/bookside/adapter/text"
 	"testing"
 	"time"
+
+	"github.com/bookside/bookside/adapter/text"
 )
 
 func TestFormatDateLetters(t *testing.T) {

@@ -2,10 +2,11 @@ package notify
 
 import (
 	"context"
-	"github.com/bookside/bookside/adapter/extensions"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bookside/bookside/adapter/extensions"
 
 	sq "github.com/Masterminds/squirrel"
 

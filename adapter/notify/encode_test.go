@@ -3,9 +3,10 @@ package notify
 import (
 	"encoding/json"
 	"errors"
-	"github.com/bookside/bookside/adapter/text"
 	"math"
 	"testing"
+
+	"github.com/bookside/bookside/adapter/text"
 )
 
 func TestEncodePHPAsPHP(t *testing.T) {

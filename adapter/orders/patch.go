@@ -30,12 +30,12 @@ type Patch struct {
 
 // sanitizeOrder validates a patch by itself and sanitizes its texts.
 func sanitizeOrder(s *session.Session, patch Patch, p *domain.Validation) Patch {
-	session.SanitizeField(s, p, "coupon_code", &patch.CouponCode, text.TextField, wpdb.Orders, "coupon_code")
+	session.SanitizeField(s, p, "coupon_code", &patch.CouponCode, text.Field, wpdb.Orders, "coupon_code")
 	session.SanitizeField(s, p, "customer_comment", &patch.CustomerComment, text.TextareaField, wpdb.Orders, "customer_comment")
 	session.SanitizeField(s, p, "notes", &patch.Notes, text.TextareaField, wpdb.OrderMeta, "meta_value")
-	session.SanitizeField(s, p, "confirmation_code", &patch.ConfirmationCode, text.TextField, wpdb.Orders, "confirmation_code")
-	session.SanitizeField(s, p, "ip_address", &patch.IPAddress, text.TextField, wpdb.Orders, "ip_address")
-	session.SanitizeField(s, p, "source_id", &patch.SourceID, text.TextField, wpdb.Orders, "source_id")
+	session.SanitizeField(s, p, "confirmation_code", &patch.ConfirmationCode, text.Field, wpdb.Orders, "confirmation_code")
+	session.SanitizeField(s, p, "ip_address", &patch.IPAddress, text.Field, wpdb.Orders, "ip_address")
+	session.SanitizeField(s, p, "source_id", &patch.SourceID, text.Field, wpdb.Orders, "source_id")
 	session.SanitizeField(s, p, "source_url", &patch.SourceURL, text.URL, wpdb.Orders, "source_url")
 	if patch.ConfirmationCode != nil && *patch.ConfirmationCode == "" {
 		p.Reject("confirmation_code", "May not be empty")

@@ -54,7 +54,7 @@ func CreateCoupon(ctx context.Context, tx *session.Tx, n NewCoupon) (Coupon, err
 		return Coupon{}, domain.Unavailable("The coupon add-on of LatePoint is not installed on this site", nil)
 	}
 	p := n.Problems()
-	n.Code = CouponCode(text.TextField(n.Code))
+	n.Code = CouponCode(text.Field(n.Code))
 	p.Require("code", n.Code != "")
 	p.Require("discount_type", n.DiscountType != nil)
 	p.Require("discount_value", n.DiscountValue != nil)
@@ -191,7 +191,7 @@ var (
 
 // sanitizeCoupon validates a patch, sanitizes its texts and replaces its words with the stored ones.
 func sanitizeCoupon(s *session.Session, patch CouponPatch, before Coupon, p *domain.Validation) CouponPatch {
-	session.SanitizeField(s, p, "name", &patch.Name, text.TextField, wpdb.Coupons, "name")
+	session.SanitizeField(s, p, "name", &patch.Name, text.Field, wpdb.Coupons, "name")
 	session.SanitizeField(s, p, "description", &patch.Description, text.TextareaField, wpdb.Coupons, "description")
 	storedWord(p, "discount_type", &patch.DiscountType, discountTypes)
 	storedWord(p, "status", &patch.Status, couponStatuses)

@@ -10,7 +10,7 @@ import (
 
 // LocksOfCoupon returns the lock for a coupon's code, and none for nil or an empty text.
 func LocksOfCoupon(code *string) []session.Lock {
-	stored := CouponCode(text.TextField(domain.ValueOr(code, "")))
+	stored := CouponCode(text.Field(domain.ValueOr(code, "")))
 	if stored == "" {
 		return nil
 	}

@@ -181,14 +181,14 @@ func lockOrderToPay(ctx context.Context, tx *session.Tx, n New, p *domain.Valida
 // sanitizePayment validates a patch by itself and sanitizes its texts.
 func sanitizePayment(s *session.Session, patch Patch, p *domain.Validation) Patch {
 	session.CheckAmount(p, "amount", patch.Amount)
-	session.SanitizeField(s, p, "processor", &patch.Processor, text.TextField, wpdb.Transactions, "processor")
-	session.SanitizeField(s, p, "payment_method", &patch.PaymentMethod, text.TextField, wpdb.Transactions, "payment_method")
-	session.SanitizeField(s, p, "payment_portion", &patch.PaymentPortion, text.TextField, wpdb.Transactions, "payment_portion")
-	session.SanitizeField(s, p, "kind", &patch.Kind, text.TextField, wpdb.Transactions, "kind")
+	session.SanitizeField(s, p, "processor", &patch.Processor, text.Field, wpdb.Transactions, "processor")
+	session.SanitizeField(s, p, "payment_method", &patch.PaymentMethod, text.Field, wpdb.Transactions, "payment_method")
+	session.SanitizeField(s, p, "payment_portion", &patch.PaymentPortion, text.Field, wpdb.Transactions, "payment_portion")
+	session.SanitizeField(s, p, "kind", &patch.Kind, text.Field, wpdb.Transactions, "kind")
 	session.CheckWord(p, "status", patch.Status, records.PaymentSucceeded, records.PaymentProcessing, "failed", records.StatusRefunded)
-	session.SanitizeField(s, p, "token", &patch.Token, text.TextField, wpdb.Transactions, "token")
+	session.SanitizeField(s, p, "token", &patch.Token, text.Field, wpdb.Transactions, "token")
 	session.SanitizeField(s, p, "notes", &patch.Notes, text.TextareaField, wpdb.Transactions, "notes")
-	session.SanitizeField(s, p, "receipt_number", &patch.ReceiptNumber, text.TextField, wpdb.Transactions, "receipt_number")
+	session.SanitizeField(s, p, "receipt_number", &patch.ReceiptNumber, text.Field, wpdb.Transactions, "receipt_number")
 	return patch
 }
 

@@ -14,7 +14,7 @@ import (
 // PricedItem is an item of an order.
 type PricedItem struct{ Subtotal, Discount decimal.Decimal }
 
-// TotalsOf returns what the item costs after its discount, before taxes.
+// Total returns what the item costs after its discount, before taxes.
 func (i PricedItem) Total() decimal.Decimal { return i.Subtotal.Sub(i.Discount) }
 
 // PricedCoupon is the part of a coupon that affects prices.

@@ -157,13 +157,13 @@ func TestPanicOfASharedRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reads sharedReads
 		executions := 0
-		read := func(context.Context) (any, error) {
+		read := func(ctx context.Context) (any, error) {
 			executions++
 			if n := executions; n == 2 {
 				panic("broken")
 			}
 			time.Sleep(time.Millisecond)
-			return nil, nil
+			return executions, ctx.Err()
 		}
 		go func() { _, _ = reads.do(t.Context(), "what", read) }()
 		synctest.Wait()

@@ -7,7 +7,7 @@ import (
 // Phone keeps the digits of a phone number, up to an extension, and a
 // leading plus (OsUtilHelper::sanitize_phone_number, LatePoint 5.6.5).
 func Phone(text string) string {
-	text = TextField(text)
+	text = Field(text)
 	if i := strings.IndexAny(text, "xX"); i >= 0 {
 		text = text[:i]
 	}
@@ -38,5 +38,5 @@ func TrimEmail(text string) string { return strings.TrimSpace(text) }
 // address with a percent-encoded character is invalid, because sanitizing it like other texts would turn it
 // into a different address.
 func ValidEmail(text string) bool {
-	return len(text) <= maxEmail && IsEmail(text) && TextField(text) == text
+	return len(text) <= maxEmail && IsEmail(text) && Field(text) == text
 }

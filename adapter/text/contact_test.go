@@ -40,7 +40,7 @@ func TestTextField(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := TextField(tt.text); got != tt.want {
+			if got := Field(tt.text); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
@@ -124,7 +124,7 @@ func FuzzSanitize(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for name, clean := range map[string]func(string) string{"line": TextField, "text": TextareaField} {
+		for name, clean := range map[string]func(string) string{"line": Field, "text": TextareaField} {
 			got := clean(text)
 			if startsTag.MatchString(got) || !utf8.ValidString(got) {
 				t.Errorf("%s: %q became %q", name, text, got)

@@ -13,7 +13,7 @@ func TestTextsAsWordPressSanitizesThem(t *testing.T) {
 	for _, text := range texts {
 		t.Run(text.In, func(t *testing.T) {
 			t.Parallel()
-			if got := TextField(text.In); got != text.TextField {
+			if got := Field(text.In); got != text.TextField {
 				t.Errorf("as one line %q, want %q", got, text.TextField)
 			}
 			if got := TextareaField(text.In); got != text.TextareaField {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// TextField reduces a text to one line without tags and percent-encoded characters
+// Field reduces a text to one line without tags and percent-encoded characters
 // (sanitize_text_field).
-func TextField(text string) string { return withoutOctets(plain(text, false)) }
+func Field(text string) string { return withoutOctets(plain(text, false)) }
 
 // TextareaField removes tags and percent-encoded characters from a text of several lines
 // (sanitize_textarea_field).

@@ -74,7 +74,7 @@ type TranslationProblem struct {
 	Reason error // ErrNoContent, fs.ErrNotExist or another one of the file, which it names
 }
 
-// TranslationProblem returns why texts are English in a language, or nil if they are not, or should be.
+// Problem returns why texts are English in a language, or nil if they are not, or should be.
 func (f *Translations) Problem(locale string) *TranslationProblem {
 	if English(locale) {
 		return nil

@@ -10,7 +10,7 @@ import (
 // and without backslashes, which the plugin does not protect. Unlike there, an allowed
 // tag with blanks, such as < b >, keeps its blanks.
 func UserName(name string) string {
-	name = controls.ReplaceAllString(stripSlashes(TextField(name)), "")
+	name = controls.ReplaceAllString(stripSlashes(Field(name)), "")
 	name = spacedTags.ReplaceAllStringFunc(name, func(tag string) string {
 		if allowedTag.MatchString(tag) {
 			return tag
@@ -23,7 +23,7 @@ func UserName(name string) string {
 var (
 	// controls are the characters that wp_kses removes.
 	controls = regexp.MustCompile(`[\x00-\x08\x0B\x0C\x0E-\x1F]`)
-	// spacedTags matches what wp_kses treats as a tag and TextField does not.
+	// spacedTags matches what wp_kses treats as a tag and Field does not.
 	spacedTags = regexp.MustCompile(`<[^>]*>`)
 	allowedTag = regexp.MustCompile(`^(?i:<\s*/?\s*(?:a|abbr|acronym|b|blockquote|cite|code|del|em|i|q|s|strike|strong)\b)[^-]`)
 )

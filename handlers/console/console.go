@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"github.com/bookside/bookside/adapter/jobs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/bookside/bookside/adapter/jobs"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"

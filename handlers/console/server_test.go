@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"crypto/rand"
-	"github.com/bookside/bookside/adapter/jobs"
 	"html"
 	"io"
 	"log/slog"
@@ -17,6 +16,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata"
+
+	"github.com/bookside/bookside/adapter/jobs"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"

@@ -1,4 +1,3 @@
-// Package shared keeps values that are too expensive to compute for each page. It imports adapter/domain.
 package monitor
 
 import (

@@ -139,7 +139,7 @@ func (f *script) operate(lo, at, hi int) value {
 		return asText(left) + asText(right)
 	case len(sign) == 3, left == right:
 		return (left == right) == (sign[0] == '=')
-	case text && texts && !(strings.ContainsAny(a, "0123456789") && strings.ContainsAny(b, "0123456789")): // PHP may compare numbers
+	case text && texts && (!strings.ContainsAny(a, "0123456789") || !strings.ContainsAny(b, "0123456789")): // PHP may compare numbers
 		return sign == "!="
 	}
 	return nil

@@ -193,7 +193,7 @@ func (f *script) include(lo, hi int) {
 			f.stop(lo)
 			return
 		}
-		f.reader.run(resolved, resolved, src)
+		f.run(resolved, resolved, src)
 	}
 }
 

@@ -100,7 +100,7 @@ func (f *script) end(i, hi int) int {
 		return f.behind(f.find(i, hi, "{"), hi)
 	case t.isWord(loops...) && f.at(block).isOp("{"):
 		return f.behind(block, hi)
-	case t.isWord(loops...) && !(t.isWord("declare") && f.at(block).isOp(";")), t.isWord(others...),
+	case t.isWord(loops...) && (!t.isWord("declare") || !f.at(block).isOp(";")), t.isWord(others...),
 		t.kind == word && f.at(i+1).isOp(":"):
 		f.stop(i)
 		return hi
