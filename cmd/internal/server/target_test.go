@@ -111,7 +111,7 @@ func TestTarget(t *testing.T) {
 		{"prefix over an unreadable one", wpConfig("$table_prefix = getenv('P');"), []string{"BOOKSIDE_DB__PREFIX=abc_"}, "abc_", "wp:s3cret@tcp(db:3307)/site", ""},
 		{"unreadable prefix", wpConfig("$table_prefix = getenv('P');"), nil, "", "", "set db.prefix (BOOKSIDE_DB__PREFIX) instead"},
 		{"unreadable credentials", "<?php\ndefine('DB_NAME', getenv('X'));\n", nil, "", "", "set db.dsn (BOOKSIDE_DB__DSN) instead"},
-		{"unreadable multisite", wpConfig("define('MULTISITE', f());"), nil, "", "", "set db.dsn (BOOKSIDE_DB__DSN) and db.prefix (BOOKSIDE_DB__PREFIX) instead"},
+		{"unreadable multisite", wpConfig("$table_prefix = 'wpx_';\ndefine('MULTISITE', f());"), nil, "", "", "set db.prefix (BOOKSIDE_DB__PREFIX) instead"},
 		{"character set", wpConfig("$table_prefix = 'wpx_';\ndefine('DB_CHARSET', 'latin1');"), nil, "", "", "line 7: DB_CHARSET is neither utf8 nor utf8mb4"},
 		{"character set and a prefix", wpConfig("define('DB_CHARSET', 'latin1');"), []string{"BOOKSIDE_DB__PREFIX=abc_"}, "", "", "and set it to utf8mb4"},
 		{"unreadable PHP", wpConfig("$a = 'no end"), nil, "", "", "set db.dsn (BOOKSIDE_DB__DSN) and db.prefix (BOOKSIDE_DB__PREFIX) instead"},
