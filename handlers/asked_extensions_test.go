@@ -84,7 +84,7 @@ func (s *server) asks(t *testing.T, answer func(action string, of json.RawMessag
 			{"hook":"latepoint_cart_calculate_prices","callback":"b","priority":10},{"hook":"latepoint_model_validate","callback":"c","priority":10}]}]')`)
 }
 
-// reportLine returns the statement by which the companion reports the number of listeners, and that it is there.
+// reported returns the statement by which the companion reports the number of listeners, and that it is there.
 func reported(listeners string) string {
 	return "REPLACE INTO wp_options (option_name, option_value) VALUES ('bookside_companion_extensions', '0123456789abcdef 1796000000 " + listeners + "'), ('bookside_companion_seen', '" + seen(0) + "')"
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,69 @@ func minutesOf(t testing.TB, clock string) int {
 	return 60*hours + minutes
 }
 
+// The outcomes of the recorded questions.
+const (
+	replayEqual         = "equal"
+	replayOtherDuration = "refused: the service does not offer the duration"
+	replayUnknown       = "refused: something does not exist"
+	replayThrows        = "the plugin throws"
+	replayPastMidnight  = "a booking runs past midnight"
+	replayAfterMidnight = "starts after midnight"
+	replaySkippedHour   = "starts in the hour that the clock skips"
+	replayAnyLocation   = "any location: who is busy at another location is not free"
+	replayNoCustomer    = "not asked: an administrator's question"
+	replayExclusion     = "not asked: leaves out a booking"
+	replayNobody        = "not asked: for no attendees"
+)
+
+// TestRecordedDays replays what customers asked a real site: the start times and their capacity equal those
+// of its calendar, except for the listed differences. Two servers share the work.
+func TestRecordedDays(t *testing.T) {
+	t.Parallel()
+	fixtures.RequireThorough(t) // the adapter's test replays them as well
+	variants := fixtures.RecordedAvailability(t)
+	shares := [2]map[string]int{{}, {}}
+	t.Run("variants", func(t *testing.T) {
+		for share, outcomes := range shares {
+			t.Run(strconv.Itoa(share), func(t *testing.T) {
+				t.Parallel()
+				original := fixtures.Shared(t, fixtures.SiteA())
+				database := fixtures.New(t, fixtures.SiteA())
+				s := newServer(t, database)
+				for i := share; i < len(variants); i += len(shares) {
+					undo := database.Vary(t, original, variants[i].SQL)
+					s.clock = variants[i].Now
+					r := replay{server: s, variant: variants[i].Name, offered: s.durations(t)}
+					for _, c := range variants[i].Cases {
+						outcomes[r.ask(t, c)]++
+					}
+					undo()
+				}
+			})
+		}
+	})
+	got := maps.Clone(shares[0])
+	for outcome, n := range shares[1] {
+		got[outcome] += n
+	}
+	want := map[string]int{
+		replayEqual:         4496,
+		replayOtherDuration: 134,
+		replayUnknown:       24,
+		replayThrows:        29,
+		replayPastMidnight:  46,
+		replayAnyLocation:   823,
+		replayAfterMidnight: 5,
+		replaySkippedHour:   18,
+		replayNoCustomer:    1732,
+		replayExclusion:     60,
+		replayNobody:        9,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
 // durations returns the durations that each service offers, by service id.
 func (s *server) durations(t testing.TB) map[int64][]int64 {
 	t.Helper()
@@ -108,6 +172,95 @@ func (s *server) durations(t testing.TB) map[int64][]int64 {
 	return offered
 }
 
+// replay sends the requests of one variant.
+type replay struct {
+	server  *server
+	variant string
+	offered map[int64][]int64
+}
+
+// ask sends a request, compares the response and returns the outcome.
+func (r replay) ask(t *testing.T, c fixtures.AvailabilityCase) (outcome string) {
+	t.Helper()
+	q := c.Request
+	switch {
+	case q.Side != "customer":
+		return replayNoCustomer
+	case len(q.Exclude) > 0:
+		return replayExclusion
+	case q.Attendees != nil && *q.Attendees == 0:
+		return replayNobody
+	}
+	query := replayQuery(q)
+	if rejected := r.invalidParameters(q); len(rejected) > 0 {
+		r.server.wantInvalidRequest(t, "/availability?"+query, rejected)
+		if rejected["duration"] != "" {
+			return replayOtherDuration
+		}
+		return replayUnknown
+	}
+	day := r.server.day(t, query)
+	got := []string{}
+	for _, slot := range day.Slots {
+		got = append(got, fmt.Sprintf("%s %d", slot.StartTime, slot.AvailableCapacity))
+	}
+	calendar := slotTexts(c.Slots, c.Capacity)
+	if c.CalendarError != "" { // the error concerns another day of the month; this day alone has an answer
+		calendar = slotTexts(c.DaySlots, c.DayCapacity)
+	}
+	switch {
+	case c.DayError != "":
+		return replayThrows
+	case slices.Equal(got, calendar):
+		return replayEqual
+	case slices.Equal(got, withinDay(calendar)):
+		return replayAfterMidnight
+	case strings.HasPrefix(r.variant, "dst:") && slices.Equal(got, withoutHour("02", calendar)):
+		return replaySkippedHour
+	case r.variant == "cross_midnight_bookings" && offersFewer(t, day, c):
+		return replayPastMidnight
+	case strings.Trim(string(q.LocationID), `"`) == "any" && offersFewer(t, day, c):
+		return replayAnyLocation
+	}
+	t.Errorf("%s: %s (-want +got):\n%s", r.variant, query, cmp.Diff(calendar, got))
+	return "different"
+}
+
+// replayQuery returns a recorded request as a client would send it.
+func replayQuery(q fixtures.AvailabilityRequest) string {
+	values := url.Values{
+		"service_id": {strconv.FormatInt(q.ServiceID, 10)}, "date": {q.Date},
+		"agent_id": {strings.Trim(string(q.AgentID), `"`)}, "location_id": {strings.Trim(string(q.LocationID), `"`)},
+	}
+	if q.Duration != nil && *q.Duration != 0 {
+		values.Set("duration", strconv.FormatInt(*q.Duration, 10))
+	}
+	if q.Attendees != nil {
+		values.Set("total_attendees", strconv.FormatInt(*q.Attendees, 10))
+	}
+	return values.Encode()
+}
+
+// invalidParameters returns the parameters that name something that does not exist, with
+// their messages.
+func (r replay) invalidParameters(q fixtures.AvailabilityRequest) map[string]string {
+	rejected := map[string]string{}
+	offered, known := r.offered[q.ServiceID]
+	if !known {
+		rejected["service_id"] = "Service not found"
+	}
+	if string(q.AgentID) == "99999" {
+		rejected["agent_id"] = "Agent not found"
+	}
+	if string(q.LocationID) == "99999" {
+		rejected["location_id"] = "Location not found"
+	}
+	if known && q.Duration != nil && *q.Duration != 0 && !slices.Contains(offered, *q.Duration) {
+		rejected["duration"] = durationMessage(*q.Duration, offered)
+	}
+	return rejected
+}
+
 func durationMessage(duration int64, offered []int64) string {
 	switch {
 	case duration < 1:
@@ -117,6 +270,36 @@ func durationMessage(duration int64, offered []int64) string {
 	default:
 		return "Must be one of the service's durations: " + strings.Trim(strings.ReplaceAll(fmt.Sprint(offered), " ", ", "), "[]") + "; any_duration=1 allows any"
 	}
+}
+
+// slotTexts formats starts with their free seats.
+func slotTexts(starts, capacities []int) []string {
+	texts := make([]string, len(starts))
+	for i := range starts {
+		texts[i] = fmt.Sprintf("%s %d", clockOf(starts[i]), capacities[i])
+	}
+	return texts
+}
+
+func withinDay(slots []string) []string {
+	return slices.DeleteFunc(slices.Clone(slots), func(slot string) bool { return slot >= "24:00" })
+}
+
+// withoutHour removes the slots that start in an hour of the day.
+func withoutHour(hour string, slots []string) []string {
+	return slices.DeleteFunc(slices.Clone(slots), func(slot string) bool { return strings.HasPrefix(slot, hour) })
+}
+
+// offersFewer reports whether the plugin would book every start that a day
+// offers. Seats are not compared, because its calendar also counts a booking
+// that ends at midnight on the next day.
+func offersFewer(t *testing.T, day dayAnswer, c fixtures.AvailabilityCase) bool {
+	t.Helper()
+	bookable := c.Slots
+	if c.DaySlots != nil {
+		bookable = c.DaySlots
+	}
+	return !slices.ContainsFunc(day.AvailableSlots, func(start string) bool { return !slices.Contains(bookable, minutesOf(t, start)) })
 }
 
 func TestAvailability(t *testing.T) {

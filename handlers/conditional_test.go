@@ -173,8 +173,8 @@ func TestSharedReadsHaveTheTagOfTheirBody(t *testing.T) {
 	readers.Wait()
 }
 
-// changedByPHP are statements that change what a GET shows of the records of newEveryOperation and writeOf, by
-// the first part of their path. ids are the ids in the path.
+// changedByPHP are statements that change what a GET shows of a record, by the part of its path before its id, which
+// each takes.
 var changedByPHP = map[string]string{
 	"webhooks":  "UPDATE wp_bookside_webhooks SET name = CONCAT(name, 'x') WHERE id = %s",
 	"holds":     "UPDATE wp_bookside_holds SET total_attendees = total_attendees + 1 WHERE id = %s",

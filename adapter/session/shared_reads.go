@@ -40,8 +40,8 @@ func ReadStatement[T any](ctx context.Context, s *Session, stmt sq.Sqlizer, read
 		result     reflect.Type
 		text, args string
 	}
-	own := func(ctx context.Context) (T, error) { return read(ctx, sq.Expr(text, args...)) }
-	found, err := s.Platform.reads.do(ctx, statement{reflect.TypeFor[T](), text, argsKey(args)}, func(ctx context.Context) (any, error) { return own(ctx) })
+	what := statement{reflect.TypeFor[T](), text, argsKey(args)}
+	found, err := s.Platform.reads.do(ctx, what, func(ctx context.Context) (any, error) { return read(ctx, sq.Expr(text, args...)) })
 	if err != nil {
 		return value, err
 	}

@@ -83,7 +83,7 @@ func OffersOf(service int64, answers ...extensions.Offer) availability.Offers {
 	return offers
 }
 
-// draftOf returns the booking of a search, with the booking to move if there is one.
+// draft returns the booking of a search, with the booking to move if there is one.
 func (q slotSearch) draft() extensions.Draft {
 	draft := NewDraft(q.ServiceID, domain.ValueOr(q.AgentID, 0), domain.ValueOr(q.LocationID, 0), q.plainDuration, q.request, q.chosen)
 	draft.ID = q.BookingID

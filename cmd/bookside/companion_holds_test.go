@@ -60,7 +60,7 @@ func (b *bookingSite) holds() int {
 
 const gateOfPayments = "CONCAT('gate of payments of ', DATABASE())" // such locks are global to the server
 
-// closeGate makes payments with waitAtGate wait until open is called.
+// closeGate makes payments of checkouts that wait at the gate wait until open is called.
 func (b *bookingSite) closeGate() (open func()) {
 	b.t.Helper()
 	gate, err := b.db.SQL.Conn(b.t.Context())

@@ -13,7 +13,7 @@ var typedByCustomers = []string{
 	"cancellation_reason", "reschedule_reason", "source_url",
 }
 
-// typedBy are the objects whose members, but for their ids, customers typed, and those that staff typed.
+// Names of objects: customers typed the members of the first, but for its id; staff those of the second.
 const (
 	byCustomer = "customer"
 	byStaff    = "agent"

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -441,9 +442,7 @@ func TestSocketsOfOthers(t *testing.T) {
 // count as localhost, nor does that user's link to a good one.
 func TestPlantedSocket(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file to somebody else")
-	}
+	fixtures.RequireRoot(t, "only root can give a file to somebody else")
 	dir, path, link := newSocket(t)
 	if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil {
 		t.Fatal(err)
