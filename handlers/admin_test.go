@@ -59,12 +59,8 @@ func wantReadiness(t *testing.T, admin *monitor.Admin, want monitor.Readiness) {
 	if want.Status == monitor.StatusReady {
 		status = http.StatusOK
 	}
-	if recorder.Code != status {
-		t.Errorf("status %d, want %d", recorder.Code, status)
-	}
-	if got := recorder.Header().Get("Cache-Control"); got != "no-store" {
-		t.Errorf("Cache-Control %q", got)
-	}
+	wantEqual(t, status, recorder.Code, "status")
+	wantEqual(t, "no-store", recorder.Header().Get("Cache-Control"), "Cache-Control")
 }
 
 func TestLivezNeedsNoDatabase(t *testing.T) {
@@ -152,22 +148,16 @@ func TestReadinessOfSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	admin := newAdmin()
 	wantReadiness(t, admin, monitor.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
 	admin.Started(session.NewPlatform(db, fixedClock))
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: " + strings.Join(db.FullNames(wpdb.OwnTables()), ", ")})
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.CreateOwnTables(t.Context()))
 	wantReadiness(t, admin, monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
 	database.Execute(t, "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'")
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.Close())
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "failed", Platform: "unknown"})
 	admin.Stopping()
 	wantReadiness(t, admin, monitor.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
@@ -216,9 +206,7 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 func serverAccount(t *testing.T, database *fixtures.Database) string {
 	t.Helper()
 	account, _, err := wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}.Account(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return account
 }
 
@@ -236,9 +224,7 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 		var column string
 		row := database.SQL.QueryRowContext(t.Context(),
 			"SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position DESC LIMIT 1", "wp_"+string(table))
-		if err := row.Scan(&column); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, row.Scan(&column))
 		if table == wpdb.APIKeys {
 			column = "details" // which every request reads
 		}
@@ -362,24 +348,18 @@ func dropUnneededColumns(t *testing.T, database *fixtures.Database) {
 	rows, err := database.SQL.QueryContext(t.Context(),
 		"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY ordinal_position",
 		database.Prefix+"latepoint%")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	drops := map[string][]string{} // by table
 	for rows.Next() {
 		var table, column string
-		if err := rows.Scan(&table, &column); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(&table, &column))
 		needed := required[wpdb.Table(strings.TrimPrefix(table, database.Prefix))]
 		if needed != nil && !slices.Contains(needed, column) {
 			drops[table] = append(drops[table], "DROP COLUMN "+column)
 		}
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	if len(drops) == 0 {
 		t.Fatal("no column is dropped: the test would prove nothing")
 	}
@@ -398,9 +378,7 @@ func requiredColumns(t *testing.T, database *fixtures.Database) map[wpdb.Table][
 		database.Execute(t, "CREATE TABLE "+db.Name(table)+" (none int)")
 	}
 	schema, err := db.Schema(t.Context(), "2.3.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	columns := map[wpdb.Table][]string{}
 	for _, missing := range schema.MissingColumns() {
 		columns[missing.Table] = append(columns[missing.Table], missing.Column)
@@ -429,9 +407,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool, mock, err := sqlmock.New()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			mock.ExpectQuery("SELECT").WillReturnError(c.err)
 			mock.ExpectQuery("SELECT").WillReturnError(c.err) // a read is retried once if the connection was lost
 			admin := newAdmin()

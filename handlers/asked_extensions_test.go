@@ -98,13 +98,9 @@ func TestExtensionsAreAsked(t *testing.T) {
 	w := newAskingServer(t)
 	asks := func(n int64, what string) {
 		t.Helper()
-		if got := w.requests.Swap(0); got != n {
-			t.Errorf("%s: %d requests to WordPress, want %d", what, got, n)
-		}
+		wantEqual(t, n, w.requests.Swap(0), "%s: requests to WordPress", what)
 	}
-	if got := w.s.get("/site").want(http.StatusOK).at("data", "extensions", 0, "kind"); got != "asked" {
-		t.Errorf("kind %v", got)
-	}
+	wantEqual(t, "asked", w.s.get("/site").want(http.StatusOK).at("data", "extensions", 0, "kind"), "kind")
 	const range2 = "/availability?service_id=4&agent_id=5&date=2027-02-05&date_to=2027-03-05"
 	asks(0, "the list of extensions")
 	a := w.s.get(range2).want(http.StatusOK)
@@ -144,9 +140,7 @@ func TestExtensionsAreAsked(t *testing.T) {
 	}
 	var amounts string
 	w.s.database.Scan(t, "SELECT CONCAT_WS(' ', subtotal, tax_total, total, price_breakdown) FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1", &amounts)
-	if amounts != `20.0000 1.5000 21.5000 {"before_subtotal":[],"said":"by \/ it"}` {
-		t.Errorf("the order: %s", amounts)
-	}
+	wantEqual(t, `20.0000 1.5000 21.5000 {"before_subtotal":[],"said":"by \/ it"}`, amounts, "the order")
 
 	w.away.Store(true)
 	away := w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusServiceUnavailable)
@@ -160,16 +154,12 @@ func TestExtensionsAreAsked(t *testing.T) {
 	}
 	w.s.platform.Asker.Serve = true
 	served := w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
-	if got := served.header.Get("Warning"); got != `199 bookside "WordPress does not answer: this is without House Rules"` {
-		t.Errorf("Warning %q", got)
-	}
+	wantEqual(t, `199 bookside "WordPress does not answer: this is without House Rules"`, served.header.Get("Warning"), "Warning")
 	w.s.get("/availability?service_id=4&agent_id=5&date=2027-06-07").want(http.StatusOK)
 	w.requests.Store(0)
 
 	w.s.database.Execute(t, reported("0"), "UPDATE wp_bookside_extensions SET plugins = '[]'")
-	if got := reportLine(t, admin, monitor.ExtensionsUnanswered); got != "" {
-		t.Errorf("reported without anything that decides: %s", got)
-	}
+	wantEqual(t, "", reportLine(t, admin, monitor.ExtensionsUnanswered), "the report without anything that decides")
 	w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`)).want(http.StatusCreated)
 	w.s.get("/availability?service_id=4&agent_id=5&date=2027-02-10").want(http.StatusOK)
 	asks(0, "a site on which nothing listens")
@@ -215,9 +205,7 @@ func TestChosenAgentIsTakenMeanwhile(t *testing.T) {
 			if got := regexp.MustCompile(`"(?:agent_id":|agent":\{"id":"?)(\d+)`).FindSubmatch(a.body); c.status < http.StatusMultipleChoices && (got == nil || string(got[1]) != "2") {
 				t.Errorf("agent: %s", a.body)
 			}
-			if requests != c.requests {
-				t.Errorf("%d questions, want %d", requests, c.requests)
-			}
+			wantEqual(t, c.requests, requests, "questions")
 		})
 	}
 }

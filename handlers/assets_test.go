@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
 )
@@ -75,21 +73,15 @@ func TestAssetsCloseTimes(t *testing.T) {
 				"INSERT INTO wp_latepoint_bookings_assets (booking_id, asset_id) SELECT 7001, asset_id FROM wp_latepoint_services_assets WHERE service_id = 2")
 			for query, want := range c.offered {
 				a := s.day(t, query+day+"&explain=1")
-				if diff := cmp.Diff(want, a.AvailableSlots); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", query, diff)
-				}
+				wantEqual(t, want, a.AvailableSlots, "%s", query)
 				if got := strings.Join(a.unavailable(), ", "); c.explains != "" && query == "service_id=1&agent_id=3" && got != c.explains {
 					t.Errorf("%s: %s", query, got)
 				}
 				ranged := s.get("/availability?" + query + "&date=2026-11-23&date_to=2026-11-25").want(http.StatusOK)
-				if got := fmt.Sprint(ranged.at("data", "days", "2026-11-24"), ranged.at("data", "days", "2026-11-25")); got != fmt.Sprint(want, all) {
-					t.Errorf("%s in a range: %s", query, got)
-				}
+				wantEqual(t, fmt.Sprint(want, all), fmt.Sprint(ranged.at("data", "days", "2026-11-24"), ranged.at("data", "days", "2026-11-25")), "%s in a range", query)
 			}
 			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled'")
-			if diff := cmp.Diff(all, s.day(t, "service_id=1&agent_id=3"+day).AvailableSlots); diff != "" {
-				t.Errorf("after it was cancelled (-want +got):\n%s", diff)
-			}
+			wantEqual(t, all, s.day(t, "service_id=1&agent_id=3"+day).AvailableSlots, "after it was cancelled")
 		})
 	}
 }
@@ -140,9 +132,7 @@ func TestBookingsRespectAssets(t *testing.T) {
 				wantNoWrites(t, what, before)
 			}
 			some := s.write(http.MethodPost, "/bookings/bulk", `[`+tuesday("1", "1", "10:00")+`,`+tuesday("1", `"any"`, "11:00")+`,`+tuesday("2", `"any"`, "11:00")+`]`).want(http.StatusMultiStatus)
-			if n := strings.Count(string(some.body), "Time slot not available"); n != 2 {
-				t.Errorf("bulk: %s", some.body)
-			}
+			wantEqual(t, 2, strings.Count(string(some.body), "Time slot not available"), "bulk: %s", some.body)
 			give()
 			s.write(http.MethodPut, "/bookings/"+other, `{"service_id":1}`).want(http.StatusOK)
 			wantCode(t, s.write(http.MethodPost, "/bookings", tuesday("2", "1", "10:00")), http.StatusConflict, "time_slot_unavailable")
@@ -188,9 +178,7 @@ func TestRowsOfAssets(t *testing.T) {
 	}
 	stored := func(what string, want []string) {
 		t.Helper()
-		if diff := cmp.Diff(want, rowsOf(t, s.database, rows, id)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
+		wantEqual(t, want, rowsOf(t, s.database, rows, id), "%s", what)
 	}
 	stored("created", of(stamp, room, old))
 	s.clock = s.clock.Add(time.Minute)
@@ -300,8 +288,6 @@ func TestHiddenBookingsTakeAssets(t *testing.T) {
 	s.database.InsertAsset(t, 1, []int{1, 2})
 	s.write(http.MethodPost, "/bookings", tuesday("2", "1", "10:00")).want(http.StatusCreated)
 	s.key = s.limitedKey(domain.Scope{Agents: []int64{3}})
-	if got := strings.Join(s.day(t, "service_id=1&agent_id=any&date=2026-11-24&explain=1").unavailable(), ", "); got != "09:30 asset, 10:00 asset, 10:30 asset" {
-		t.Errorf("not offered: %s", got)
-	}
+	wantEqual(t, "09:30 asset, 10:00 asset, 10:30 asset", strings.Join(s.day(t, "service_id=1&agent_id=any&date=2026-11-24&explain=1").unavailable(), ", "), "not offered")
 	wantCode(t, s.write(http.MethodPost, "/holds", holdOf(tuesday("1", "3", "10:00"))), http.StatusConflict, "time_slot_unavailable")
 }

@@ -66,13 +66,9 @@ func TestUseIsRecordedOnceAMinute(t *testing.T) {
 	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
 	first := s.log.last(t).Queries
 	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
-	if second := s.log.last(t).Queries; second != first-1 {
-		t.Errorf("%d queries, then %d: the second use should not be written", first, second)
-	}
+	wantEqual(t, first-1, s.log.last(t).Queries, "queries of the second use, which should not be written, after %d", first)
 	keys, err := s.keys.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	id := s.log.last(t).KeyID
 	for _, key := range keys {
 		if key.ID == id && string(key.LastUsedAt) != now.Format(time.DateTime) {
@@ -123,9 +119,7 @@ func TestImportedKeysOfAnyFormAreValid(t *testing.T) {
 func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 	t.Parallel()
 	_, proxies, err := net.ParseCIDR("192.0.2.0/24") // httptest's peer is 192.0.2.1
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	direct := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	proxied := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled, o.TrustedProxies = true, []*net.IPNet{proxies} })
 	for name, c := range map[string]struct {
@@ -143,25 +137,17 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			networks, err := keys.ParseNetworks(c.networks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			secret, key, err := c.s.keys.Create(t.Context(), keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			header := http.Header{"X-Api-Key": {secret}}
 			if c.forwarded != "" {
 				header.Set("X-Forwarded-For", c.forwarded)
 			}
 			a := c.s.do(http.MethodGet, "/v1/bookings", header)
-			if a.status != c.status {
-				t.Errorf("%s: status %d", name, a.status)
-			}
+			wantEqual(t, c.status, a.status, "%s: status", name)
 			logged := strings.Contains(c.s.log.String(), fmt.Sprintf(`"msg":"key sent from outside its networks","request_id":%q,"key_id":%d}`, a.header.Get("X-Request-Id"), key.ID))
-			if logged != (c.status == http.StatusUnauthorized) {
-				t.Errorf("%s: logged: %v", name, logged)
-			}
+			wantEqual(t, c.status == http.StatusUnauthorized, logged, "%s: logged", name)
 			if c.status == http.StatusOK {
 				return
 			}
@@ -188,13 +174,9 @@ func TestKeyOutsideItsNetworksIsThrottled(t *testing.T) {
 	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
 	s.get("/status").want(http.StatusOK)
 	networks, err := keys.ParseNetworks("198.51.100.0/24")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "elsewhere", Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, status := range []int{http.StatusUnauthorized, http.StatusUnauthorized, http.StatusTooManyRequests} {
 		s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {secret}}).want(status)
 	}
@@ -207,9 +189,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "first", Kind: keys.Live, Permissions: []string{"read"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	name, nine, past := "second", int64(9), now.Add(-time.Second)
 	here, elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
 	for _, step := range []struct {
@@ -235,9 +215,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 		}
 	}
 	a := s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}})
-	if got := a.header.Get("X-RateLimit-Limit"); got != "9" {
-		t.Errorf("limit %s", got)
-	}
+	wantEqual(t, "9", a.header.Get("X-RateLimit-Limit"), "limit")
 	want := key
 	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &nine, domain.Timestamp(now.Format(time.DateTime))
 	got, _, err := s.keys.Find(t.Context(), key.ID)
@@ -274,9 +252,7 @@ func TestRateLimitOfAKey(t *testing.T) {
 	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	limit := func(n int64) *int64 { return &n }
 	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "slow", Kind: keys.Live, Permissions: []string{"read"}, PerMinute: limit(3), PerHour: limit(4)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	header := http.Header{"X-Api-Key": {secret}}
 	for i, remaining := range []string{"2", "1", "0"} {
 		a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
@@ -285,21 +261,15 @@ func TestRateLimitOfAKey(t *testing.T) {
 			"RateLimit-Policy": `"minute";q=3;w=60, "hour";q=4;w=3600`,
 			"RateLimit":        fmt.Sprintf(`"minute";r=%s;t=60, "hour";r=%d;t=1020`, remaining, 3-i),
 		} {
-			if got := a.header.Get(name); got != want {
-				t.Errorf("%s %q, want %q", name, got, want)
-			}
+			wantEqual(t, want, a.header.Get(name), "%s", name)
 		}
 	}
 	a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusTooManyRequests)
 	if want := `{"status":"error","error":{"code":"rate_limit_exceeded","message":"Rate limit exceeded"}}`; string(a.body) != want {
 		t.Errorf("%s", a.body)
 	}
-	if got := a.header.Get("Retry-After"); got != "60" {
-		t.Errorf("Retry-After %q", got)
-	}
-	if got := s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"); got != "59" {
-		t.Errorf("another key has %q requests left", got)
-	}
+	wantEqual(t, "60", a.header.Get("Retry-After"), "Retry-After")
+	wantEqual(t, "59", s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"), "requests that another key has left")
 }
 
 // TestClientGoneIsNoServerError cancels a request: the log shows status 499,
@@ -312,9 +282,7 @@ func TestClientGoneIsNoServerError(t *testing.T) {
 	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/bookings", nil)
 	request.Header.Set("X-Api-Key", s.key)
 	s.handler.ServeHTTP(httptest.NewRecorder(), request)
-	if status := s.log.last(t).Status; status != 499 {
-		t.Errorf("status %d", status)
-	}
+	wantEqual(t, 499, s.log.last(t).Status, "status")
 }
 
 // sender is where a request comes from: the peer's address, and what the headers claim.
@@ -360,9 +328,7 @@ func throttledServer(t *testing.T, database *fixtures.Database, limit int) (*ser
 func (s *server) importKey(secret string) keys.Key {
 	s.t.Helper()
 	key, err := s.keys.Import(s.t.Context(), secret, keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read"}}, true)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	return key
 }
 
@@ -396,9 +362,7 @@ func TestShortKeysCannotBeGuessed(t *testing.T) {
 					t.Fatalf("%04d got %d, want %d", i, got, want)
 				}
 			}
-			if n := statements.Load(); n != limit {
-				t.Errorf("%d statements for a limit of %d", n, limit)
-			}
+			wantEqual(t, int64(limit), statements.Load(), "statements for a limit of %d", limit)
 		})
 	}
 }
@@ -497,9 +461,7 @@ func TestRecentKeysAreStillLookedUp(t *testing.T) {
 				s.guess(here)
 			}
 			statements.Store(0)
-			if got := s.sendKey(here, secret); got != c.want {
-				t.Errorf("status %d, want %d", got, c.want)
-			}
+			wantEqual(t, c.want, s.sendKey(here, secret), "status")
 			if n := statements.Load(); (n > 0) != c.statements {
 				t.Errorf("%d statements", n)
 			}
@@ -541,9 +503,7 @@ func TestOutagesAreNoInvalidKeys(t *testing.T) {
 		}
 	}
 	down.Store(false)
-	if got := s.sendKey(from, s.key); got != http.StatusOK {
-		t.Errorf("afterwards: status %d", got)
-	}
+	wantEqual(t, http.StatusOK, s.sendKey(from, s.key), "afterwards: status")
 }
 
 // TestAddressesOfOneClient sends one invalid key more than allowed, from two
@@ -553,9 +513,7 @@ func TestAddressesOfOneClient(t *testing.T) {
 	var trusted []*net.IPNet
 	for _, text := range []string{"10.0.0.0/8", "fd00::/8"} {
 		_, network, err := net.ParseCIDR(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		trusted = append(trusted, network)
 	}
 	through := func(forwarded ...string) sender { return sender{"10.0.0.1:4000", forwarded} }
@@ -588,16 +546,12 @@ func TestAddressesOfOneClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, trusted })
-			if got := s.guess(c.first); got != http.StatusUnauthorized {
-				t.Errorf("the first one got %d", got)
-			}
+			wantEqual(t, http.StatusUnauthorized, s.guess(c.first), "the first one")
 			want := http.StatusUnauthorized
 			if c.one {
 				want = http.StatusTooManyRequests
 			}
-			if got := s.guess(c.second); got != want {
-				t.Errorf("the second one got %d, want %d", got, want)
-			}
+			wantEqual(t, want, s.guess(c.second), "the second one")
 		})
 	}
 }
@@ -625,20 +579,14 @@ func TestTrackedClientsAreBounded(t *testing.T) {
 		{"192.0.3.2:1", http.StatusUnauthorized},
 	} {
 		t.Run(c.peer, func(t *testing.T) {
-			if got := s.guess(sender{peer: c.peer}); got != c.want {
-				t.Errorf("%s got %d, want %d", c.peer, got, c.want)
-			}
+			wantEqual(t, c.want, s.guess(sender{peer: c.peer}), "%s", c.peer)
 		})
 	}
 	for i := range 10_000 { // more networks than are tracked
 		s.guess(sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})
 	}
-	if got := s.guess(sender{peer: "198.51.100.1:1"}); got != http.StatusTooManyRequests {
-		t.Errorf("a network beyond the tracked ones got %d", got)
-	}
+	wantEqual(t, http.StatusTooManyRequests, s.guess(sender{peer: "198.51.100.1:1"}), "a network beyond the tracked ones")
 	s.get("/status").want(http.StatusOK)
 	s.clock = s.clock.Add(time.Minute)
-	if got := s.guess(sender{peer: "192.0.2.2:1"}); got != http.StatusUnauthorized {
-		t.Errorf("in the next minute it got %d", got)
-	}
+	wantEqual(t, http.StatusUnauthorized, s.guess(sender{peer: "192.0.2.2:1"}), "in the next minute")
 }

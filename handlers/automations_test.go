@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
@@ -142,9 +141,7 @@ func TestConditionsOfTheWorkflowForm(t *testing.T) {
 		if a := s.write(step.method, step.path, step.body); a.status/100 != 2 {
 			t.Fatalf("%s: %d %s", step.name, a.status, a.body)
 		}
-		if diff := cmp.Diff(want, queuedProcesses(t, s.database)); diff != "" {
-			t.Errorf("%s: automations with a job (-want +got):\n%s", step.name, diff)
-		}
+		wantEqual(t, want, queuedProcesses(t, s.database), "%s: automations with a job", step.name)
 	}
 }
 
@@ -152,21 +149,15 @@ func TestConditionsOfTheWorkflowForm(t *testing.T) {
 func queuedProcesses(t *testing.T, d *fixtures.Database) map[string]bool {
 	t.Helper()
 	rows, err := d.SQL.QueryContext(t.Context(), "SELECT JSON_UNQUOTE(JSON_EXTRACT(process_info, '$.name')) FROM wp_latepoint_process_jobs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	names := map[string]bool{}
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(&name))
 		names[name] = true
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return names
 }
 
@@ -193,9 +184,7 @@ func contentAutomation(t *testing.T, eventType string) string {
 		action("pa_mail", "send_email", map[string]string{"to_email": "{{customer_email}}", "subject": "{{order_items}}", "content": mailLayout}),
 		action("pa_text", "send_sms", map[string]string{"to_phone": "+49301", "content": "{{business_logo_image}}\n{{order_items}}\n{{order_summary_breakdown}}\n{{order_transactions_breakdown}}"}),
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return "INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) VALUES ('P', '" + eventType + "', 'active', '" +
 		strings.NewReplacer(`\`, `\\`, "'", "''").Replace(string(actions)) + "')"
 }
@@ -241,9 +230,7 @@ func TestMailsHaveTheirContent(t *testing.T) {
 			var job struct {
 				Data map[string]struct{ Subject, Content string } `json:"action_data"`
 			}
-			if err := json.Unmarshal([]byte(settings), &job); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(settings), &job))
 			mail, text := job.Data["pa_mail"], job.Data["pa_text"]
 			goldenFile(t, tc.name+".html", []byte("<!-- "+mail.Subject+" -->\n"+mail.Content+"\n"))
 			goldenFile(t, tc.name+".txt", []byte(text.Content+"\n"))
@@ -256,17 +243,11 @@ func TestMailsHaveTheirContent(t *testing.T) {
 func fitsItsLayout(t *testing.T, name, content string) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), name+".html")
-	if err := os.WriteFile(page, []byte("<!doctype html><meta charset=utf-8>"+content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(page, []byte("<!doctype html><meta charset=utf-8>"+content), 0o600))
 	chromium := browser.New(t)
-	if err := chromedp.Do(chromium, chromedp.EmulateViewport(360, 800), chromedp.Navigate("file://"+page)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, chromedp.Do(chromium, chromedp.EmulateViewport(360, 800), chromedp.Navigate("file://"+page)))
 	overflow, err := chromedp.Run(chromium, chromedp.Evaluate[int]("document.documentElement.scrollWidth - 360"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if overflow > 0 {
 		t.Errorf("the mail is %d pixels wider than a phone", overflow)
 	}
@@ -327,14 +308,10 @@ func TestStoredTextsAreTranslated(t *testing.T) {
 
 	changed := strings.TrimSuffix(path, "languages/plugins/latepoint-de_DE.mo")
 	fixtures.WriteTranslation(t, changed, "de_DE", map[string]string{"Service": "Termin"})
-	if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)))
 	book("2027-02-12")
 	want("Termin Termin")
-	if err := os.WriteFile(path, []byte("no translation"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte("no translation"), 0o644))
 	book("2027-02-19")
 	want("Service Service")
 
@@ -356,9 +333,7 @@ func TestMailsAreTranslated(t *testing.T) {
 		actions, err := json.Marshal([]any{map[string]any{"type": "group", "trigger_condition": false, "time_offset": []any{}, "items": []any{
 			map[string]any{"type": "action", "id": "pa_text", "settings": map[string]any{"status": "active", "type": "send_sms", "settings": map[string]any{"to_phone": "+49301", "content": variables}}},
 		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if _, err := s.database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (?, 'P', ?, 'active', ?)", 90+id, event, string(actions)); err != nil {
 			t.Fatal(err)
 		}

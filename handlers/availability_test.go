@@ -72,9 +72,7 @@ func (d dayAnswer) endOf(t testing.TB, start string) string {
 	end := minutes + d.Duration
 	if zone, err := time.LoadLocation(d.Timezone); err == nil {
 		date, err := time.Parse(time.DateOnly, d.Date)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		begins := time.Date(date.Year(), date.Month(), date.Day(), 0, minutes, 0, 0, zone)
 		_, before := begins.Zone()
 		_, after := begins.Add(time.Duration(d.Duration) * time.Minute).Zone()
@@ -152,9 +150,7 @@ func TestRecordedDays(t *testing.T) {
 		replayExclusion:     60,
 		replayNobody:        9,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("outcomes (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, got, "outcomes")
 }
 
 // durations returns the durations that each service offers, by service id.
@@ -331,18 +327,14 @@ func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
 	for _, question := range []string{"service_id=6&agent_id=any", "service_id=1&agent_id=2&location_id=1", "service_id=10&agent_id=any", "service_id=7&agent_id=any&total_attendees=3"} {
 		a := s.get("/availability?" + question + "&date=" + days[0] + "&date_to=" + days[61]).want(http.StatusOK)
 		together, _ := a.at("data", "days").(map[string]any)
-		if len(together) != len(days) {
-			t.Errorf("%s: %d days", question, len(together))
-		}
+		wantEqual(t, len(days), len(together), "%s: days", question)
 		offering := 0
 		for _, date := range days {
 			starts := []any{}
 			for _, start := range s.day(t, question+"&date="+date).AvailableSlots {
 				starts = append(starts, start)
 			}
-			if diff := cmp.Diff(starts, together[date]); diff != "" {
-				t.Errorf("%s on %s (-alone +together):\n%s", question, date, diff)
-			}
+			wantEqual(t, starts, together[date], "%s on %s", question, date)
 			offering += min(len(starts), 1)
 		}
 		if offering < 15 || offering == len(days) {
@@ -495,9 +487,7 @@ func (s *server) freeAgents(t testing.TB, query string) []string {
 	t.Helper()
 	a := s.get("/agents/availability?" + query).want(http.StatusOK)
 	ids := idsOf(a.at("data", "agents"))
-	if total := fmt.Sprint(a.at("data", "total")); total != strconv.Itoa(len(ids)) {
-		t.Errorf("%s: total %s of %v", query, total, ids)
-	}
+	wantEqual(t, strconv.Itoa(len(ids)), fmt.Sprint(a.at("data", "total")), "%s: total, of %v", query, ids)
 	return ids
 }
 
@@ -551,9 +541,7 @@ func TestFreeAgents(t *testing.T) {
 		"service_id=1&location_id=1&date=2026-11-24&start_time=10:00&limit=1": {"2"},
 	} {
 		t.Run(query, func(t *testing.T) {
-			if diff := cmp.Diff(want, s.freeAgents(t, query)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", query, diff)
-			}
+			wantEqual(t, want, s.freeAgents(t, query), "%s", query)
 		})
 	}
 	// The response repeats the request, and date and time only if both were sent.
@@ -574,9 +562,7 @@ func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
 	free := s.get("/agents/availability").want(http.StatusOK).at("data", "agents")
 	listed := s.get("/agents?status=active&order_by=id").want(http.StatusOK).at("data")
-	if diff := cmp.Diff(listed, free); diff != "" {
-		t.Errorf("free agents (-list +free):\n%s", diff)
-	}
+	wantEqual(t, listed, free, "free agents")
 	// While no booking is pending, the agents who are free at a start of a service
 	// are those who offer it.
 	database := fixtures.New(t, fixtures.SiteA())
@@ -654,9 +640,7 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 				if c.active {
 					want = asked.with
 				}
-				if diff := cmp.Diff(append([]string{}, want...), s.day(t, asked.query).AvailableSlots); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", asked.name, diff)
-				}
+				wantEqual(t, append([]string{}, want...), s.day(t, asked.query).AvailableSlots, "%s", asked.name)
 			}
 		})
 	}
@@ -673,9 +657,7 @@ func TestAddOnActiveForANetwork(t *testing.T) {
 		t.Error("time off counts without the add-on")
 	}
 	database.Execute(t, fmt.Sprintf(`UPDATE wpx_sitemeta SET meta_value = 'a:2:{s:23:"%s";i:1;s:49:"%s";i:1;}' WHERE meta_key = 'active_sitewide_plugins'`, pluginFile, addOnFile))
-	if len(s.day(t, question).Slots) != 0 {
-		t.Error("time off does not count with the add-on")
-	}
+	wantEqual(t, 0, len(s.day(t, question).Slots), "slots in time off, with the add-on")
 }
 
 // TestAvailabilityAcrossTimeZones requests days around clock changes and at the edge of a day, in processes
@@ -702,9 +684,7 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clock, err := time.Parse(time.RFC3339, c.clock)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			s.clock = clock
 			s.database.Execute(t, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'",
 				"UPDATE wp_options SET option_value = '"+c.offset+"' WHERE option_name = 'gmt_offset'")
@@ -773,9 +753,7 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 		"service_id=2&agent_id=1&date=2026-11-24&duration=40":   grid,
 	} {
 		t.Run(query, func(t *testing.T) {
-			if diff := cmp.Diff(want, s.day(t, query).AvailableSlots); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", query, diff)
-			}
+			wantEqual(t, want, s.day(t, query).AvailableSlots, "%s", query)
 		})
 	}
 	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40; any_duration=1 allows any"})
@@ -794,12 +772,8 @@ func TestAvailabilityOfTheLegacySite(t *testing.T) {
 	}
 	for _, active := range []string{activate(pluginFile), activate(pluginFile, addOnFile)} {
 		database.Execute(t, active)
-		if diff := cmp.Diff(want, s.day(t, "service_id=1&agent_id=1&date=2026-12-01").AvailableSlots); diff != "" {
-			t.Errorf("slots (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff([]string{"2"}, s.freeAgents(t, "service_id=1&date=2026-12-02&start_time=10:30")); diff != "" {
-			t.Errorf("free agents (-want +got):\n%s", diff)
-		}
+		wantEqual(t, want, s.day(t, "service_id=1&agent_id=1&date=2026-12-01").AvailableSlots, "slots")
+		wantEqual(t, []string{"2"}, s.freeAgents(t, "service_id=1&date=2026-12-02&start_time=10:30"), "free agents")
 	}
 }
 
@@ -857,9 +831,7 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 			s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
 			for path, want := range c.queries {
 				s.get(path)
-				if got := s.log.last(t).Queries; got != want {
-					t.Errorf("%s: %d statements, want %d", path, got, want)
-				}
+				wantEqual(t, want, s.log.last(t).Queries, "%s: statements", path)
 			}
 		})
 	}
@@ -878,9 +850,7 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 	for _, query := range []string{"service_id=6&agent_id=1&date=2026-11-24", "service_id=6&agent_id=any&date=2026-11-24"} {
 		seen = nil
 		s.day(t, query)
-		if len(seen) != 3 {
-			t.Errorf("%s: %d statements", query, len(seen))
-		}
+		wantEqual(t, 3, len(seen), "%s: statements", query)
 		used := map[string]string{}
 		for _, shown := range seen {
 			for _, step := range s.explain(t, shown) {

@@ -54,9 +54,7 @@ func TestMovesAreThoseOfAPut(t *testing.T) {
 				if diff := cmp.Diff(string(put.body), string(post.body)); shown && diff != "" || post.status != put.status {
 					t.Errorf("%s: %d, PUT %d (-PUT +POST):\n%s", name, post.status, put.status, diff)
 				}
-				if diff := cmp.Diff(written, got); diff != "" {
-					t.Errorf("%s: rows (-PUT +POST):\n%s", name, diff)
-				}
+				wantEqual(t, written, got, "%s: rows", name)
 				if len(got) > 0 {
 					moved++
 				}
@@ -80,15 +78,11 @@ func TestMovesNeedAFreeSlot(t *testing.T) {
 	for _, query := range []string{"", "?dry_run=1"} {
 		a := s.write(http.MethodPost, "/bookings/"+id+"/approve"+query, "")
 		wantCode(t, a, http.StatusConflict, "time_slot_unavailable")
-		if got := fmt.Sprint(a.at("error", "details", "conflicting_booking_id")); got != rival {
-			t.Errorf("conflicts with %s, want %s", got, rival)
-		}
+		wantEqual(t, rival, fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), "the conflicting booking")
 	}
 	wantNoWrites(t, "refused", before)
 	tried := s.write(http.MethodPost, "/bookings/"+rival+"/cancel", `{"dry_run":true}`).want(http.StatusOK)
-	if got := tried.at("data", "status"); got != "cancelled" {
-		t.Errorf("dry run: %v", got)
-	}
+	wantEqual(t, "cancelled", tried.at("data", "status"), "dry run")
 	wantNoWrites(t, "dry run", before)
 	s.write(http.MethodPost, "/bookings/"+rival+"/cancel", "").want(http.StatusOK)
 	s.write(http.MethodPost, "/bookings/"+id+"/approve", "").want(http.StatusOK)
@@ -112,14 +106,10 @@ func TestMovesHappenOnce(t *testing.T) {
 	tag = s.get("/bookings/7").want(http.StatusOK).header.Get("ETag")
 	blind := s.as([]string{"write_bookings"}, http.MethodPost, "/bookings/7/approve", "")
 	before.Restore(t)
-	if blind.want(http.StatusOK).at("data", "status") != "approved" {
-		t.Errorf("without a tag: %s", blind.body)
-	}
+	wantEqual(t, "approved", blind.want(http.StatusOK).at("data", "status"), "without a tag: %s", blind.body)
 	secret := s.newKey("write_bookings")
 	a := s.send(http.MethodPost, "/v1/bookings/7/approve", http.Header{"X-Api-Key": {secret}, "If-Match": {tag}}, "")
-	if a.want(http.StatusForbidden).at("error", "details", "required_permission") != "read_bookings" {
-		t.Errorf("a tag that the key cannot know: %s", a.body)
-	}
+	wantEqual(t, "read_bookings", a.want(http.StatusForbidden).at("error", "details", "required_permission"), "a tag that the key cannot know: %s", a.body)
 	first := s.write(http.MethodPost, "/bookings/7/decline", "", "If-Match", tag, "Idempotency-Key", "once").want(http.StatusOK)
 	s.write(http.MethodPost, "/bookings/7/approve", "").want(http.StatusOK)
 	before = s.database.Snapshot(t)
@@ -159,9 +149,7 @@ func TestReasonsOfMoves(t *testing.T) {
 		`{"reason":"` + strings.Repeat("a", 65_536) + `"}`: "The booking is already cancelled",
 	} {
 		a := s.write(http.MethodPost, "/bookings/7/cancel", body)
-		if got := a.at("error", "details", "reason"); got != want {
-			t.Errorf("%.40s: %d %.300s", body, a.status, a.body)
-		}
+		wantEqual(t, want, a.at("error", "details", "reason"), "%.40s: %d %.300s", body, a.status, a.body)
 	}
 	before.Restore(t)
 
@@ -174,18 +162,14 @@ func TestReasonsOfMoves(t *testing.T) {
 		{"/bookings/7/cancel", `{"reason":" "}`, ""},
 	} {
 		a := s.write(http.MethodPost, c.path, c.body).want(http.StatusOK)
-		if got := a.header.Get("Warning"); got != c.warning {
-			t.Errorf("%s %s: %q, want %q", c.path, c.body, got, c.warning)
-		}
+		wantEqual(t, c.warning, a.header.Get("Warning"), "%s %s", c.path, c.body)
 	}
 	a := s.as([]string{"read_bookings", "write_bookings"}, http.MethodPost, "/bookings/7/approve", `{"reason":"Mine alone","dry_run":true}`).want(http.StatusOK)
 	if !strings.Contains(string(a.body), "Mine alone") {
 		t.Errorf("a dry run does not show what was sent: %s", a.body)
 	}
 	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "masked", Kind: keys.Live, Permissions: []string{"read", "write"}, MaskPersonal: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.key = secret
 	wantCode(t, s.write(http.MethodPost, "/bookings/7/cancel", `{"reason":"a"}`), http.StatusForbidden, "personal_data_masked")
 	s.write(http.MethodPost, "/bookings/7/cancel", "").want(http.StatusOK)
@@ -236,9 +220,7 @@ func TestStatusTransitionsWithOtherFields(t *testing.T) {
 				got = append(got, a.at(append([]any{"data"}, path...)...))
 			}
 			want := []any{to, "2027-02-05", "10:00", "4", "5", "77.5000", "moved", "+493077", "moved@example.test"}
-			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%s: %v, want %v", where, got, want)
-			}
+			wantEqual(t, fmt.Sprint(want), fmt.Sprint(got), "%s: fields", where)
 			original.Restore(t)
 		}
 	}
@@ -273,9 +255,7 @@ func TestReasons(t *testing.T) {
 
 	before := s.database.Snapshot(t)
 	const move = `{"start_time":"13:00","reschedule_reason":" My <b>train</b>\nis late ","dry_run":true}`
-	if got := shown(s.write(http.MethodPut, path, move).want(http.StatusOK)); got != "|My train\nis late" {
-		t.Errorf("dry run: %s", got)
-	}
+	wantEqual(t, "|My train\nis late", shown(s.write(http.MethodPut, path, move).want(http.StatusOK)), "dry run")
 	wantNoWrites(t, "dry run", before)
 
 	moved := s.write(http.MethodPut, path, `{"start_time":"13:00","reschedule_reason":" My <b>train</b>\nis late "}`).want(http.StatusOK)
@@ -283,13 +263,9 @@ func TestReasons(t *testing.T) {
 		t.Errorf("moved: %s; changed and read differ (-read +changed):\n%s", shown(moved), diff)
 	}
 	want := []string{"reschedule_reason|My train\nis late", "booking_reschedule_reason|Reschedule reason: My train\nis late|9||0"}
-	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {
-		t.Errorf("moved (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, reasonsOf(t, s.database, id), "moved")
 	codes := rowsOf(t, s.database, "SELECT code FROM wp_latepoint_activities WHERE booking_id = ? ORDER BY id DESC LIMIT 2", id)
-	if diff := cmp.Diff([]string{"booking_updated", "booking_reschedule_reason"}, codes); diff != "" {
-		t.Errorf("entries, the last one first (-want +got):\n%s", diff)
-	}
+	wantEqual(t, []string{"booking_updated", "booking_reschedule_reason"}, codes, "entries, the last one first")
 
 	before = s.database.Snapshot(t)
 	s.write(http.MethodPut, path, `{"start_time":"13:00","reschedule_reason":"My train\nis late"}`).want(http.StatusOK)
@@ -300,32 +276,22 @@ func TestReasons(t *testing.T) {
 	s.database.Execute(t, "UPDATE wp_latepoint_booking_meta SET created_at = '2026-11-01 08:00:00' WHERE meta_key = 'reschedule_reason'")
 	kept := rowOf(t, s.database, row, id)
 	s.write(http.MethodPut, path, `{"reschedule_reason":"Rain"}`).want(http.StatusOK)
-	if got := rowOf(t, s.database, row, id); got != kept {
-		t.Errorf("the row of the reason was %s and is %s", kept, got)
-	}
+	wantEqual(t, kept, rowOf(t, s.database, row, id), "the row of the reason")
 	s.write(http.MethodPut, path, `{"notes":"x","reschedule_reason":"Rain"}`).want(http.StatusOK)
 	s.write(http.MethodPut, path, `{"notes":"y"}`).want(http.StatusOK)
 	const rain = "booking_reschedule_reason|Reschedule reason: Rain|9||0"
 	want = []string{"reschedule_reason|Rain", want[1], rain}
-	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {
-		t.Errorf("changed again (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, reasonsOf(t, s.database, id), "changed again")
 
 	cancelled := s.write(http.MethodPut, path, `{"status":"cancelled","cancellation_reason":"I am ill","reschedule_reason":"Rain"}`).want(http.StatusOK)
-	if got := shown(cancelled); got != "I am ill|Rain" {
-		t.Errorf("cancelled: %s", got)
-	}
+	wantEqual(t, "I am ill|Rain", shown(cancelled), "cancelled")
 	want = append([]string{want[0], "cancellation_reason|I am ill"}, append(want[1:], "booking_cancellation_reason|Cancellation reason: I am ill|9||0")...)
-	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {
-		t.Errorf("cancelled (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, reasonsOf(t, s.database, id), "cancelled")
 	before = s.database.Snapshot(t)
 	s.write(http.MethodPut, path, `{"status":"cancelled","cancellation_reason":"I am ill"}`).want(http.StatusOK)
 	wantNoWrites(t, "cancelled again", before)
 	listed := s.get("/bookings?status=cancelled&customer_id=9&date_from=2027-02-05").want(http.StatusOK).records()
-	if got := fmt.Sprint(listed[0]["cancellation_reason"]); got != "I am ill" {
-		t.Errorf("listed: %s", got)
-	}
+	wantEqual(t, "I am ill", fmt.Sprint(listed[0]["cancellation_reason"]), "listed")
 	s.write(http.MethodPut, path, `{"status":"approved"}`).want(http.StatusOK)
 	s.write(http.MethodPut, path, `{"notes":"z","cancellation_reason":"I am ill"}`).want(http.StatusOK)
 }
@@ -345,9 +311,7 @@ func TestRefusedReasons(t *testing.T) {
 		{"/bookings/7", `{"reschedule_reason":"` + strings.Repeat("a", 65_536) + `"}`, "reschedule_reason", "Too long"},
 	} {
 		a := s.write(http.MethodPut, c.path, c.body).want(http.StatusUnprocessableEntity)
-		if got := a.at("error", "details", c.field); got != c.message {
-			t.Errorf("%s %.60s: %v, want %q", c.path, c.body, a.at("error", "details"), c.message)
-		}
+		wantEqual(t, c.message, a.at("error", "details", c.field), "%s %.60s: %v", c.path, c.body, a.at("error", "details"))
 	}
 	for _, nothing := range []string{`""`, `null`, `" "`, `"0"`, `"<br>"`} {
 		s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":`+nothing+`,"cancellation_reason":`+nothing+`}`).want(http.StatusOK)
@@ -373,9 +337,7 @@ func TestReasonsNobodyAsksFor(t *testing.T) {
 			s.database.Execute(t, c.arrange...)
 			a := s.write(http.MethodPut, "/bookings/7", `{"notes":"x","reschedule_reason":"Rain"}`).want(http.StatusOK)
 			data := a.at("data").(map[string]any)
-			if got := fmt.Sprintf("%v|%v", data["cancellation_reason"], data["reschedule_reason"]); got != c.fields {
-				t.Errorf("shown: %s, want %s", got, c.fields)
-			}
+			wantEqual(t, c.fields, fmt.Sprintf("%v|%v", data["cancellation_reason"], data["reschedule_reason"]), "shown")
 			if got := reasonsOf(t, s.database, "7"); len(got) != 0 {
 				t.Errorf("stored: %v", got)
 			}
@@ -390,9 +352,7 @@ func TestProFeaturesInThePluginsOwnList(t *testing.T) {
 	s.database.Execute(t, append(askForReasons, activate(pluginFile), setting("active_addons", `["latepoint-pro-features","latepoint-linked-services"]`))...)
 	made := s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
 	read := s.get(fmt.Sprintf("/bookings/%v", made.at("data", "id"))).want(http.StatusOK)
-	if diff := cmp.Diff(read.at("data"), made.at("data")); diff != "" {
-		t.Errorf("created and read differ (-read +created):\n%s", diff)
-	}
+	wantEqual(t, read.at("data"), made.at("data"), "created and read differ")
 	if extras := read.at("data", "extras"); len(extras.([]any)) != 1 || read.at("data", "cancellation_reason") != "" {
 		t.Errorf("read: %s", read.body)
 	}
@@ -413,13 +373,9 @@ func TestReasonsArePersonal(t *testing.T) {
 	s.database.Execute(t, askForReasons...)
 	s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Rain"}`).want(http.StatusOK)
 	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "masked", Kind: keys.Live, Permissions: []string{"read", "write"}, MaskPersonal: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.key = secret
-	if got := s.get("/bookings/7").want(http.StatusOK).at("data", "reschedule_reason"); got != "***" {
-		t.Errorf("read: %v", got)
-	}
+	wantEqual(t, "***", s.get("/bookings/7").want(http.StatusOK).at("data", "reschedule_reason"), "read")
 	s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Sun"}`).want(http.StatusForbidden)
 }
 
@@ -434,7 +390,5 @@ func TestAgentGivesReasons(t *testing.T) {
 	a.call("cancel", fmt.Sprintf(`{'id':%s,'cancellation_reason':'I am ill'}`, id)).done()
 	want := []string{"reschedule_reason|Rain", "cancellation_reason|I am ill",
 		"booking_reschedule_reason|Reschedule reason: Rain|9||0", "booking_cancellation_reason|Cancellation reason: I am ill|9||0"}
-	if diff := cmp.Diff(want, reasonsOf(t, s.database, id)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, reasonsOf(t, s.database, id), "stored reasons")
 }

@@ -60,9 +60,7 @@ func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 		switch a.status {
 		case http.StatusOK, http.StatusCreated, http.StatusMultiStatus:
 		case http.StatusBadRequest: // a bulk request that created nothing
-			if a.at("results", "errors", 0, "error") != "Time slot not available" {
-				t.Errorf("%s", a.body)
-			}
+			wantEqual(t, "Time slot not available", a.at("results", "errors", 0, "error"), "%s", a.body)
 		default:
 			a.want(http.StatusConflict)
 			if a.at("error", "details", "conflicting_booking_id") == nil {
@@ -98,9 +96,7 @@ func TestBookingOfThePluginWins(t *testing.T) {
 			s := newWriter(t, fixtures.SiteA().WithFewBookings())
 			s.database.Execute(t, fillLocks)
 			other, err := s.database.SQL.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer other.Rollback() // committed below
 			if _, err := other.ExecContext(t.Context(), c.row); err != nil {
 				t.Fatal(err)
@@ -113,14 +109,10 @@ func TestBookingOfThePluginWins(t *testing.T) {
 			if _, err := other.ExecContext(t.Context(), theirs.sql(t)); err != nil {
 				t.Fatal(err)
 			}
-			if err := other.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, other.Commit())
 			a := <-answers
 			if c.bulk {
-				if a.want(http.StatusBadRequest).at("results", "errors", 0, "error") != "Time slot not available" {
-					t.Errorf("%s", a.body)
-				}
+				wantEqual(t, "Time slot not available", a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), "%s", a.body)
 			} else if id := fmt.Sprint(a.want(http.StatusConflict).at("error", "details", "conflicting_booking_id")); id != "5001" {
 				t.Errorf("conflicting booking %s", id)
 			}
@@ -168,9 +160,7 @@ func TestCustomersWhileTheSiteWrites(t *testing.T) {
 			s.database.Execute(t, fillLocks, "DELETE FROM wp_bookside_locks WHERE kind = 8 AND id = 9001 MOD 1024",
 				`INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status) VALUES (8004, 'u8004', 'Ida', 'Neu', 'ida@example.test', '', 'active')`)
 			site, err := s.database.SQL.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer site.Rollback()
 			for _, statement := range c.site {
 				if _, err := site.ExecContext(t.Context(), statement); err != nil {
@@ -180,13 +170,9 @@ func TestCustomersWhileTheSiteWrites(t *testing.T) {
 			answers := make(chan answer, 1)
 			go func() { answers <- s.write(c.method, c.path, c.body) }()
 			s.waitForLock(t)
-			if err := site.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, site.Commit())
 			(<-answers).want(c.status)
-			if n := s.count(c.table, c.where); n != c.rows {
-				t.Errorf("%d rows of %s, want %d", n, c.table, c.rows)
-			}
+			wantEqual(t, c.rows, s.count(c.table, c.where), "rows of %s", c.table)
 		})
 	}
 }

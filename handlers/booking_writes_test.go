@@ -11,8 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -109,9 +107,7 @@ func TestCreateBooking(t *testing.T) {
 	golden(t, "booking_created_new_customer", fresh.body)
 	for _, a := range []answer{existing, fresh} {
 		read := s.get(fmt.Sprintf("/bookings/%v", a.at("data", "id"))).want(http.StatusOK)
-		if diff := cmp.Diff(read.at("data"), a.at("data")); diff != "" {
-			t.Errorf("created and read differ (-read +created):\n%s", diff)
-		}
+		wantEqual(t, read.at("data"), a.at("data"), "created and read differ")
 	}
 }
 
@@ -122,19 +118,13 @@ func TestUnavailableSlotNamesConflict(t *testing.T) {
 	created := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	conflict := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
-	if conflict.at("error", "details", "conflicting_booking_id") != created.at("data", "id") {
-		t.Errorf("conflicting booking %v", conflict.at("error", "details", "conflicting_booking_id"))
-	}
+	wantEqual(t, created.at("data", "id"), conflict.at("error", "details", "conflicting_booking_id"), "conflicting booking")
 	golden(t, "booking_conflict", conflict.body)
 	free := conflict.at("error", "details", "available_slots").([]any)
 	offered := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK).at("data", "available_slots")
-	if diff := cmp.Diff(offered, any(free)); diff != "" {
-		t.Errorf("free slots (-offered +named):\n%s", diff)
-	}
+	wantEqual(t, offered, any(free), "free slots")
 	moved := s.write(http.MethodPut, "/bookings/7", `{"service_id":4,"agent_id":5,"location_id":1,"start_date":"2027-02-05","start_time":"10:00"}`).want(http.StatusConflict)
-	if moved.at("error", "code") != "time_slot_unavailable" {
-		t.Errorf("%s", moved.body)
-	}
+	wantEqual(t, "time_slot_unavailable", moved.at("error", "code"), "%s", moved.body)
 	wantNoWrites(t, "conflicts", before)
 	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`, "start_time", fmt.Sprintf("%q", free[0]))).want(http.StatusCreated)
 }
@@ -145,9 +135,7 @@ func TestUpdateBooking(t *testing.T) {
 	changed := s.write(http.MethodPut, "/bookings/7", `{"start_date":"2027-02-05","start_time":"10:00","service_id":"4","agent_id":5,"location_id":1,
 		"notes":"<b>Ring</b> twice","price":99.9,"customer":{"phone":"+49 30 999"},"status":"approved"}`).want(http.StatusOK)
 	golden(t, "booking_updated", changed.body)
-	if diff := cmp.Diff(s.get("/bookings/7").at("data"), changed.at("data")); diff != "" {
-		t.Errorf("updated and read differ (-read +updated):\n%s", diff)
-	}
+	wantEqual(t, s.get("/bookings/7").at("data"), changed.at("data"), "updated and read differ")
 	before := s.database.Snapshot(t)
 	for name, body := range map[string]string{
 		"nothing": "", "an empty object": "{}", "an empty list": "[]", "unknown fields": `{"id":9,"booking_code":"X","total":1}`,
@@ -345,18 +333,14 @@ func TestInvalidBulkRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := s.write(http.MethodPost, "/bookings/bulk", body)
 			badRequest("bookings").check(t, name, a)
-			if a.at("success") != false {
-				t.Errorf("it does not say that it failed: %s", a.body)
-			}
+			wantEqual(t, false, a.at("success"), "it does not say that it failed: %s", a.body)
 		})
 	}
 	badRequest("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))
 	badRequest("send_confirmation").check(t, "in the query", s.write(http.MethodPost, "/bookings/bulk?send_confirmation=maybe", list(1)))
 	wantNoWrites(t, "no requests", before)
 	a := s.write(http.MethodPost, "/bookings/bulk", list(50)).want(http.StatusMultiStatus)
-	if got := a.at("message"); got != "Bulk booking operation completed. 1 successful, 49 failed out of 50 total." {
-		t.Errorf("%v", got)
-	}
+	wantEqual(t, "Bulk booking operation completed. 1 successful, 49 failed out of 50 total.", a.at("message"), "message")
 }
 
 // TestBookingTexts: texts are stored as the plugin's forms store them, without tags and in every script.
@@ -366,9 +350,7 @@ func TestBookingTexts(t *testing.T) {
 	a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "notes", `"Zoë 😀 <script>alert(1)</script>\u0000\nsecond line"`,
 		"customer", `{"first_name":"<b>Zoë</b>\u0000","last_name":"O'Neill 😀","email":"zoe@example.test","phone":"030 / 12-34 ext. 5"}`)).want(http.StatusCreated)
 	got := []any{a.at("data", "notes"), a.at("data", "customer", "first_name"), a.at("data", "customer", "last_name"), a.at("data", "customer", "phone")}
-	if diff := cmp.Diff([]any{"Zoë 😀 \nsecond line", "Zoë", "O'Neill 😀", "0301234"}, got); diff != "" {
-		t.Errorf("texts (-want +got):\n%s", diff)
-	}
+	wantEqual(t, []any{"Zoë 😀 \nsecond line", "Zoë", "O'Neill 😀", "0301234"}, got, "texts")
 }
 
 // TestRoundTripsOfNewBooking: a booking waits for the database, which may be on another machine, as few

@@ -151,32 +151,24 @@ func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 func (s *server) table(t testing.TB, name string) map[string]map[string]string {
 	t.Helper()
 	rows, err := s.database.SQL.QueryContext(t.Context(), "SELECT * FROM `"+s.database.Prefix+"latepoint_"+name+"`")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	values, pointers := make([]sql.NullString, len(columns)), make([]any, len(columns))
 	for i := range values {
 		pointers[i] = &values[i]
 	}
 	table := map[string]map[string]string{}
 	for rows.Next() {
-		if err := rows.Scan(pointers...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(pointers...))
 		row := map[string]string{}
 		for i, column := range columns {
 			row[column] = values[i].String
 		}
 		table[row["id"]] = row
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return table
 }
 
@@ -192,9 +184,7 @@ func TestDurationsAreFoundAsShown(t *testing.T) {
 	for _, record := range every {
 		booking := record.(map[string]any)
 		duration, err := booking["duration"].(json.Number).Int64()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		shown[duration] = append(shown[duration], booking["id"])
 	}
 	if len(shown) < 3 || len(shown[0]) == 0 {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
 )
@@ -34,23 +32,15 @@ func TestWeeklyHours(t *testing.T) {
 		database.Execute(t, "DELETE FROM wp_latepoint_work_periods WHERE agent_id + service_id + location_id > 0 AND custom_date IS NULL")
 		free := s.starts("2027-02-05")
 		none := s.get("/business-hours" + query).want(http.StatusOK)
-		if none.at("data", "hours") != nil {
-			t.Errorf("%s: own hours at first: %s", name, none.body)
-		}
+		wantEqual(t, nil, none.at("data", "hours"), "%s: own hours at first: %s", name, none.body)
 		const hours = `"hours":{"friday":[{"start_time":"09:00","end_time":"10:00"},{"start_time":"22:00","end_time":"24:00"}],"monday":[]}`
 		before := database.Snapshot(t)
 		tried := s.write(http.MethodPut, "/business-hours", `{`+c.ids+hours+`,"dry_run":true}`).want(http.StatusOK)
 		wantNoWrites(t, "a dry run", before)
-		if message := tried.at("message"); message != "Business hours can be updated; nothing was written" {
-			t.Errorf("%s: the dry run says %v", name, message)
-		}
+		wantEqual(t, "Business hours can be updated; nothing was written", tried.at("message"), "%s: the dry run says", name)
 		made := s.write(http.MethodPut, "/business-hours", `{`+c.ids+hours+`}`, "If-Match", none.header.Get("ETag")).want(http.StatusOK)
-		if diff := cmp.Diff(tried.at("data"), made.at("data")); diff != "" {
-			t.Errorf("%s: the dry run differs:\n%s", name, diff)
-		}
-		if diff := cmp.Diff([]string{"1|0|0", "5|540|600", "5|1320|1440"}, weeklyRows(t, database, c.scope)); diff != "" {
-			t.Errorf("%s rows (-want +got):\n%s", name, diff)
-		}
+		wantEqual(t, tried.at("data"), made.at("data"), "%s: the dry run differs", name)
+		wantEqual(t, []string{"1|0|0", "5|540|600", "5|1320|1440"}, weeklyRows(t, database, c.scope), "%s rows", name)
 		if now := s.starts("2027-02-05"); fmt.Sprint(now) == fmt.Sprint(free) || now[0] != "09:00" {
 			t.Errorf("%s: free %v", name, now)
 		}
@@ -59,9 +49,7 @@ func TestWeeklyHours(t *testing.T) {
 		}
 		wantCode(t, s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)), http.StatusConflict, "time_slot_unavailable")
 		read := s.get("/business-hours" + query).want(http.StatusOK)
-		if diff := cmp.Diff(read.at("data"), made.at("data")); diff != "" {
-			t.Errorf("%s: read and made differ:\n%s", name, diff)
-		}
+		wantEqual(t, read.at("data"), made.at("data"), "%s: read and made differ", name)
 		wantCode(t, s.write(http.MethodPut, "/business-hours", `{`+c.ids+`"hours":{"monday":null}}`, "If-Match", none.header.Get("ETag")), http.StatusPreconditionFailed, "precondition_failed")
 		before = database.Snapshot(t)
 		s.write(http.MethodPut, "/business-hours", string(read.body[strings.Index(string(read.body), `"data":`)+7:len(read.body)-1])).want(http.StatusOK)
@@ -94,9 +82,7 @@ func TestGeneralHours(t *testing.T) {
 		for day := 2; day <= 7; day++ {
 			want = append(want, fmt.Sprint(day, "|", c.others))
 		}
-		if diff := cmp.Diff(want, weeklyRows(t, s.database, "0,0,0")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		wantEqual(t, want, weeklyRows(t, s.database, "0,0,0"), "%s", name)
 	}
 }
 
@@ -190,15 +176,11 @@ func TestChangesOfHours(t *testing.T) {
 	for ids, want := range map[string]string{`"agent_id":1,`: "agents 1", `"location_id":1,`: "locations 1", `"service_id":2,`: "services 2", ``: "locations 1"} {
 		cursor := f.read("/changes", secret).Cursor
 		response := f.request(t.Context(), http.MethodPut, "/business-hours", secret, `{`+ids+`"hours":{"sunday":[{"start_time":"03:00","end_time":"04:00"}]}}`)
-		if err := response.Body.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, response.Body.Close())
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %d", ids, response.StatusCode)
 		}
 		change := f.wait("/changes?include=record", cursor, secret).Data[0]
-		if got := fmt.Sprint(change["resource"], " ", change["resource_id"], change["kind"], change["origin"], change["key_id"]); got != want+fmt.Sprint("updated", "api", id) {
-			t.Errorf("%s: %v", ids, change)
-		}
+		wantEqual(t, want+fmt.Sprint("updated", "api", id), fmt.Sprint(change["resource"], " ", change["resource_id"], change["kind"], change["origin"], change["key_id"]), "%s: %v", ids, change)
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
@@ -26,9 +24,7 @@ import (
 func (s *server) calendar(details keys.Details, of domain.Resource, id int64) request {
 	s.t.Helper()
 	secret, key, err := s.keys.Create(s.t.Context(), keys.NewKey{Name: "calendar", Kind: keys.Calendar, Scope: keys.CalendarScope(of, id), Details: details})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	path, query, _ := strings.Cut(key.Address("", secret), "?")
 	return request{path: path, query: query}
 }
@@ -46,9 +42,7 @@ type event map[string]string
 func eventsIn(t testing.TB, a answer) []event {
 	t.Helper()
 	a.want(http.StatusOK)
-	if got := a.header.Get("Content-Type"); got != "text/calendar; charset=utf-8" {
-		t.Errorf("Content-Type %q", got)
-	}
+	wantEqual(t, "text/calendar; charset=utf-8", a.header.Get("Content-Type"), "Content-Type")
 	text := strings.ReplaceAll(string(a.body), "\r\n ", "")
 	if !strings.HasPrefix(text, "BEGIN:VCALENDAR\r\n") || !strings.HasSuffix(text, "\r\nEND:VCALENDAR\r\n") {
 		t.Fatalf("%.300s", text)
@@ -105,9 +99,7 @@ func TestCalendarSecretsOpenNothingElse(t *testing.T) {
 	secret := strings.TrimPrefix(agents.query, "api_key=")
 	denied := func(name string, a answer) {
 		t.Helper()
-		if a.status != http.StatusUnauthorized {
-			t.Errorf("%s: status %d: %.300s", name, a.status, a.body)
-		}
+		wantEqual(t, http.StatusUnauthorized, a.status, "%s: status: %.300s", name, a.body)
 	}
 	for _, r := range handlers.Routes() {
 		path := strings.NewReplacer(":invoice_id", "1", ":transaction_id", "1", ":id", "1", ":code", "1").Replace(r.Path)
@@ -226,9 +218,7 @@ func TestCalendarsFollowChanges(t *testing.T) {
 		}
 		last = sequence
 		for name, value := range want {
-			if events[0][name] != value {
-				t.Errorf("%s: %s %q, want %q", what, name, events[0][name], value)
-			}
+			wantEqual(t, value, events[0][name], "%s: %s", what, name)
 		}
 	}
 	shows("new", event{"DTSTART": "20270205T090000Z", "DTEND": "20270205T100000Z", "STATUS": "CONFIRMED"}, true)
@@ -328,9 +318,7 @@ func TestCalendarsAreBounded(t *testing.T) {
 		return found
 	}
 	uids() // reads the schema too
-	if diff := cmp.Diff([]string{"2", "3", "4", "5"}, uids()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	wantEqual(t, []string{"2", "3", "4", "5"}, uids(), "bookings in the calendar")
 	if queries := s.log.last(t).Queries; queries > 7 {
 		t.Errorf("%d statements", queries)
 	}
@@ -410,9 +398,7 @@ func TestCalendarsShowNoStrangers(t *testing.T) {
 			t.Errorf("%s: names are missing: %s", what, text)
 		}
 		for who, contact := range contacts {
-			if shown := strings.Contains(text, contact); shown != slices.Contains(want, who) {
-				t.Errorf("%s: contact of %s shown %t", what, who, shown)
-			}
+			wantEqual(t, slices.Contains(want, who), strings.Contains(text, contact), "%s: contact of %s shown", what, who)
 		}
 		return s.log.last(t).Queries
 	}
@@ -428,9 +414,7 @@ func TestCalendarsShowNoStrangers(t *testing.T) {
 	shows("the location, where Zora books with somebody else", location, "7100", "7102", "new")
 	s.key = all
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "start_time", `"13:00"`, "customer_id", "7101")).want(http.StatusCreated)
-	if many := shows("one who booked since", agent, "7101", "7102", "new"); many != few {
-		t.Errorf("%d statements, then %d", few, many)
-	}
+	wantEqual(t, few, shows("one who booked since", agent, "7101", "7102", "new"), "statements after one more booking")
 }
 
 // The files of the calendar add-ons.
@@ -490,9 +474,7 @@ func TestEventsOfAgentsBlock(t *testing.T) {
 			s.database.Execute(t, c.arrange...)
 			s.database.InsertEvent(t, c.calendar, c.event)
 			a := s.day(t, "service_id=1&agent_id=1&date=2026-11-24&explain=1")
-			if got := fmt.Sprint(a.AvailableSlots); got != c.offered {
-				t.Errorf("offered %s, want %s", got, c.offered)
-			}
+			wantEqual(t, c.offered, fmt.Sprint(a.AvailableSlots), "offered")
 			if got := strings.Join(a.unavailable(), ", "); c.explains != "" && got != c.explains {
 				t.Errorf("explained by %s", got)
 			}
@@ -573,9 +555,7 @@ func TestEventsAreReadAnew(t *testing.T) {
 	offers := func(what, want string) {
 		t.Helper()
 		a := s.get("/availability?service_id=1&agent_id=1&date=2026-11-25").want(http.StatusOK)
-		if got := fmt.Sprint(a.at("data", "available_slots")); got != want {
-			t.Errorf("%s: %s, want %s", what, got, want)
-		}
+		wantEqual(t, want, fmt.Sprint(a.at("data", "available_slots")), "%s", what)
 	}
 	const all, blocked = "[09:00 09:30 10:00 10:30 11:00]", "[09:00 11:00]"
 	offers("no add-on", all)

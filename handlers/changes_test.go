@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
@@ -42,9 +40,7 @@ func newFeed(t *testing.T, change ...func(*handlers.Options)) *feed {
 	t.Helper()
 	f := &feed{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings())}
 	db := openDatabase(t, f.database, 4, time.Minute)
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.CreateOwnTables(t.Context()))
 	stopping := make(chan struct{})
 	f.stop = sync.OnceFunc(func() { close(stopping) })
 	options := defaultOptions()
@@ -77,18 +73,14 @@ func (f *feed) settle() {
 	f.t.Helper()
 	for begun, waiting := 0, 1; begun == 0 || waiting > 0; {
 		row := f.database.SQL.QueryRowContext(f.t.Context(), "SELECT COUNT(*), COALESCE(SUM(position <= floor), 0) FROM wp_bookside_change_positions WHERE name NOT IN ('journal', 'search', 'site')")
-		if err := row.Scan(&begun, &waiting); err != nil {
-			f.t.Fatal(err)
-		}
+		noError(f.t, row.Scan(&begun, &waiting))
 	}
 }
 
 func (f *feed) key(permissions ...string) (secret string, id int64) {
 	f.t.Helper()
 	secret, key, err := f.store.Create(f.t.Context(), keys.NewKey{Name: "feed", Kind: keys.Live, Permissions: permissions})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	return secret, key.ID
 }
 
@@ -96,9 +88,7 @@ func (f *feed) key(permissions ...string) (secret string, id int64) {
 func (f *feed) request(ctx context.Context, method, path, key, body string, header ...string) *http.Response {
 	f.t.Helper()
 	request, err := http.NewRequestWithContext(ctx, method, f.url+path, strings.NewReader(body))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	request.Header.Set("X-API-Key", key)
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
@@ -107,9 +97,7 @@ func (f *feed) request(ctx context.Context, method, path, key, body string, head
 		request.Header.Set(header[i], header[i+1])
 	}
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	return response
 }
 
@@ -141,9 +129,7 @@ func (f *feed) status(path, key string, header ...string) (int, string) {
 	response := f.request(f.t.Context(), http.MethodGet, path, key, "", header...)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -209,9 +195,7 @@ func TestChangesOfBothSides(t *testing.T) {
 		t.Errorf("at %v", c["at"])
 	}
 	for _, change := range list.Data {
-		if change["resource"] != "bookings" {
-			t.Errorf("a key without read_%v got %v", change["resource"], change)
-		}
+		wantEqual(t, "bookings", change["resource"], "a key with read_bookings alone got %v", change)
 	}
 	f.exec("UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 2")
 	list = f.wait("/changes?resources=bookings", list.Cursor, reader)
@@ -275,9 +259,7 @@ func TestTooLargeRecords(t *testing.T) {
 		}
 		cursor = list.Cursor
 	}
-	if diff := cmp.Diff(map[float64]bool{4: true, 5: false, 6: true, 7: true, 8: true}, whole); diff != "" {
-		t.Errorf("changes that have a record (-want +got):\n%s", diff)
-	}
+	wantEqual(t, map[float64]bool{4: true, 5: false, 6: true, 7: true, 8: true}, whole, "changes that have a record")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stream := f.request(ctx, http.MethodGet, "/changes?resources=customers&include=record&limit=1&cursor="+begin, key, "", "Accept", "text/event-stream")
@@ -350,9 +332,7 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	limited, key, err := f.store.Create(t.Context(), keys.NewKey{
 		Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	begin := f.read("/changes", all).Cursor
 	f.exec("UPDATE wp_latepoint_services SET name = CONCAT(name, '!') WHERE id NOT IN (SELECT service_id FROM wp_latepoint_agents_services WHERE agent_id = 5)")
 	f.exec("UPDATE wp_latepoint_agents SET last_name = CONCAT(last_name, '!') WHERE id IN (1, 2, 5)")
@@ -394,9 +374,7 @@ func TestBookingsThatLeave(t *testing.T) {
 	all, _ := f.key("read", "write", "delete", "read_changes")
 	of := func(agents ...int64) string {
 		secret, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Scope: domain.Scope{Agents: agents}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return secret
 	}
 	const bookings, path = "/changes?resources=bookings", "/changes?include=record&resources=bookings"
@@ -450,15 +428,11 @@ func TestWaitingForFewOfManyChanges(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
 	limited, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Scope: domain.Scope{Agents: []int64{5}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	begin := f.read("/changes", limited).Cursor
 	const hidden = 5000
 	tx, err := f.database.SQL.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer tx.Rollback() // committed below
 	for _, statement := range []string{
 		"UPDATE wp_bookside_change_positions SET position = position + ? WHERE name = 'journal'",
@@ -470,9 +444,7 @@ func TestWaitingForFewOfManyChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tx.Commit())
 	list, empty := f.read("/changes?wait=30&cursor="+begin, limited), 0
 	for len(list.Data) == 0 {
 		if !list.HasMore {
@@ -522,9 +494,7 @@ func TestRevokedKeyWhileWaiting(t *testing.T) {
 func (f *feed) running() (n int) {
 	f.t.Helper()
 	row := f.database.SQL.QueryRowContext(f.t.Context(), "SELECT COUNT(*) FROM wp_bookside_api_keys WHERE last_used_at IS NOT NULL")
-	if err := row.Scan(&n); err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, row.Scan(&n))
 	return n
 }
 
@@ -557,9 +527,7 @@ func TestEventStream(t *testing.T) {
 			case "data":
 				ids = append(ids, last)
 				var change map[string]any
-				if err := json.Unmarshal([]byte(value), &change); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, json.Unmarshal([]byte(value), &change))
 				data = append(data, change)
 			}
 		}

@@ -42,13 +42,9 @@ func multipartForm(t testing.TB, document string) (contentType, body string) {
 	var parts strings.Builder
 	writer := multipart.NewWriter(&parts)
 	for name, values := range formPairs(t, document) {
-		if err := writer.WriteField(name, values[0]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, writer.WriteField(name, values[0]))
 	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, writer.Close())
 	return writer.FormDataContentType(), parts.String()
 }
 

@@ -92,9 +92,7 @@ func TestEndsOfABookingAgree(t *testing.T) {
 				if err != nil || b.at("data", "end_time") != end || at.UTC().Format(time.DateTime) != c.endUTC {
 					t.Errorf("%s: ends at %v, %v, want %s, %s", by, b.at("data", "end_time"), b.at("data", "end_datetime"), end, c.endUTC)
 				}
-				if stored != c.endUTC {
-					t.Errorf("%s: %s is stored, want %s", by, stored, c.endUTC)
-				}
+				wantEqual(t, c.endUTC, stored, "%s is stored", by)
 				want := strings.NewReplacer("-", "", ":", "", " ", "T").Replace(c.endUTC) + "Z"
 				if c.date < "2027-11-20" && !strings.Contains(string(s.read(calendar).body), "DTEND:"+want) {
 					t.Errorf("%s: not in the calendar: %s", by, want)
@@ -203,9 +201,7 @@ func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 					s.write(http.MethodPut, "/bookings/"+moved, fmt.Sprintf(`{"start_date":%q,"start_time":%q}`, c.date, start)).want(http.StatusConflict)
 				}
 				free := s.get(fmt.Sprintf("/agents/availability?service_id=1&location_id=1&date=%s&start_time=%s", c.date, start)).want(http.StatusOK)
-				if found := slices.Contains(idsOf(free.at("data", "agents")), "1"); found != (status == http.StatusCreated) {
-					t.Errorf("%s: the agent is free: %t", start, found)
-				}
+				wantEqual(t, status == http.StatusCreated, slices.Contains(idsOf(free.at("data", "agents")), "1"), "%s: the agent is free", start)
 			}
 			s.write(http.MethodPut, "/bookings/"+moved, fmt.Sprintf(`{"start_date":%q,"start_time":%q}`, c.date, c.last)).want(http.StatusOK)
 			s.write(http.MethodPut, "/bookings/"+moved, `{"duration":1440}`).want(http.StatusConflict)

@@ -73,9 +73,7 @@ func TestCluster(t *testing.T) {
 			}
 			waitForNodes(t, nodes)
 			for i, s := range servers {
-				if n := s.count(c.table, c.where); n != contests {
-					t.Errorf("%d rows on node %d, want %d", n, i, contests)
-				}
+				wantEqual(t, contests, s.count(c.table, c.where), "rows on node %d of %d contests", i, contests)
 			}
 		})
 	}

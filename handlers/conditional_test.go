@@ -127,9 +127,7 @@ func TestTagsFollowTheContent(t *testing.T) {
 		t.Fatal("the booking has no payment to hide")
 	}
 	first := tag(path, all)
-	if tag(path, also) != first {
-		t.Error("keys that see the same get different tags")
-	}
+	wantEqual(t, first, tag(path, also), "the tag of a key that sees the same")
 	hidden := tag(path, some)
 	if hidden == first {
 		t.Error("a key that does not see the payments gets the same tag")
@@ -326,9 +324,7 @@ func TestUnconditionalWritesNeedNoName(t *testing.T) {
 		}
 	}
 	s.write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "", "If-Match", "*").want(http.StatusBadRequest)
-	if n := s.count("bookside_idempotency", "1 = 1"); n != 0 {
-		t.Errorf("%d answers are stored", n)
-	}
+	wantEqual(t, 0, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 }
 
 // TestAnyTagMatchesARecordThatExists: * requires only that, and no permission to read. A tag does require
@@ -344,9 +340,7 @@ func TestAnyTagMatchesARecordThatExists(t *testing.T) {
 	put(writer, "*", "one").want(http.StatusOK)
 	before := s.database.Snapshot(t)
 	a := put(writer, s.get("/bookings/7").header.Get("ETag"), "two").want(http.StatusForbidden)
-	if needed := a.at("error", "details", "required_permission"); needed != "read_bookings" {
-		t.Errorf("needs %v", needed)
-	}
+	wantEqual(t, "read_bookings", a.at("error", "details", "required_permission"), "the permission needed")
 	wantNoWrites(t, "without the permission to read", before)
 }
 
@@ -368,9 +362,7 @@ func TestTagsBelongToWhatAKeySees(t *testing.T) {
 	if shown := a.at("error", "details", "record", "transactions").([]any); len(shown) > 0 {
 		t.Errorf("payments are shown: %v", shown)
 	}
-	if tag := a.at("error", "details", "etag"); tag != own.header.Get("ETag") {
-		t.Errorf("etag %v, want %s", tag, own.header.Get("ETag"))
-	}
+	wantEqual(t, own.header.Get("ETag"), a.at("error", "details", "etag"), "etag")
 	put(some, own.header.Get("ETag")).want(http.StatusOK)
 }
 
@@ -386,9 +378,7 @@ func TestConditionsAreAboutTheSameURL(t *testing.T) {
 	customer := s.newKey("read_customers", "write_customers")
 	header := http.Header{"X-Api-Key": {customer}, "Content-Type": {jsonType}, "If-Match": {tag}}
 	a := s.send(http.MethodPut, "/v1/customers/9?include=bookings", header, `{"notes":"new"}`).want(http.StatusForbidden)
-	if needed := a.at("error", "details", "required_permission"); needed != "read_bookings" {
-		t.Errorf("needs %v", needed)
-	}
+	wantEqual(t, "read_bookings", a.at("error", "details", "required_permission"), "the permission needed")
 }
 
 // TestConditionsComeBeforeTheBody: a client with an outdated state is told so, instead of what is wrong

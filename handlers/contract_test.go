@@ -134,9 +134,7 @@ func placeOf(route *routers.Route) string {
 func conform(t testing.TB, request *http.Request, sent []byte, a answer) {
 	t.Helper()
 	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if err := c.judge(request, sent, a); err != nil {
 		t.Errorf("%s %s, answered %d: the document does not allow it: %.3000v\nsent: %.500s\nanswer: %.1500s", request.Method, request.URL, a.status, err, sent, a.body)
 	}
@@ -523,9 +521,7 @@ func TestContractRejectsDeviations(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const path = "/v1/customers?per_page=1"
 	right := s.get("/customers?per_page=1").want(http.StatusOK)
 	rejected := s.get("/customers?page=0").want(http.StatusBadRequest)
@@ -584,17 +580,13 @@ func TestContractRejectsDeviations(t *testing.T) {
 func TestDocumentExamples(t *testing.T) {
 	t.Parallel()
 	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	examples := 0
 	check := func(place string, all ...any) {
 		examples += len(all)
 		for _, value := range all {
 			text, err := json.Marshal(value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if err := c.check(place, text); err != nil {
 				t.Errorf("%s: %v", place, err)
 			}

@@ -55,9 +55,7 @@ func TestCouponUsage(t *testing.T) {
 					used++
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("usage (-want +got):\n%s", diff)
-			}
+			wantEqual(t, want, got, "usage")
 			if used == 0 {
 				t.Error("no coupon was used: the case proves nothing")
 			}
@@ -84,9 +82,7 @@ func TestCouponUsageIgnoresAccents(t *testing.T) {
 func usageOf(t *testing.T, coupon map[string]any) string {
 	t.Helper()
 	discount, err := decimal.NewFromString(coupon["total_discount"].(json.Number).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return fmt.Sprintf("%s %s %s", coupon["usage_count"], discount.StringFixed(4), coupon["last_usage_date"])
 }
 
@@ -97,13 +93,9 @@ func TestRecentOrdersOfACoupon(t *testing.T) {
 	s := newServer(t, small(t))
 	a := s.get("/coupons/WELCOME10").want(http.StatusOK)
 	want := s.ids(t, "SELECT id FROM {orders} WHERE coupon_code = 'WELCOME10' ORDER BY created_at DESC, id DESC LIMIT 10")
-	if diff := cmp.Diff(want, idsOf(a.at("data", "recent_orders"))); diff != "" {
-		t.Errorf("recent orders (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, idsOf(a.at("data", "recent_orders")), "recent orders")
 	orders := s.get("/orders?coupon_code=WELCOME10").want(http.StatusOK)
-	if diff := cmp.Diff(orders.at("data"), a.at("data", "recent_orders")); diff != "" {
-		t.Errorf("orders differ from their list (-want +got):\n%s", diff)
-	}
+	wantEqual(t, orders.at("data"), a.at("data", "recent_orders"), "orders differ from their list")
 }
 
 // TestCouponCodes reads coupons by their code in the spellings that clients use.
@@ -122,9 +114,7 @@ func TestCouponCodes(t *testing.T) {
 		"A%2FB%20C?x=%2F":    "6",
 	} {
 		t.Run(path, func(t *testing.T) {
-			if got := s.get("/coupons/"+path).want(http.StatusOK).at("data", "id"); got != want {
-				t.Errorf("%s is coupon %v, want %s", path, got, want)
-			}
+			wantEqual(t, want, s.get("/coupons/"+path).want(http.StatusOK).at("data", "id"), "the coupon of %s", path)
 		})
 	}
 	for path, code := range map[string]string{
@@ -137,23 +127,17 @@ func TestCouponCodes(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			a := s.get("/coupons/" + path).want(http.StatusNotFound)
 			want := `{"status":"error","error":{"code":"coupon_not_found","message":"Coupon with code ` + code + ` was not found"}}`
-			if string(a.body) != want {
-				t.Errorf("%.100s: %.500s, want %.500s", path, a.body, want)
-			}
+			wantEqual(t, want, string(a.body), "%.100s: %.500s", path, a.body)
 		})
 	}
 	// Invalid text, or text that no column could hold.
 	for _, path := range []string{"%FF", "%C3", "A%00B", "%20", "EDGE10%0A%00"} {
 		a := s.get("/coupons/" + path).want(http.StatusNotFound)
-		if code := a.at("error", "code"); code != "coupon_not_found" {
-			t.Errorf("%s: %s", path, a.body)
-		}
+		wantEqual(t, "coupon_not_found", a.at("error", "code"), "%s: %s", path, a.body)
 	}
 	// An unencoded slash separates two segments of the path.
 	for _, path := range []string{"A/B%20C", "EDGE10/orders", "A%2FB%20C/orders", "EDGE10//orders", "/EDGE10"} {
-		if code := s.get("/coupons/" + path).want(http.StatusNotFound).at("code"); code != "rest_no_route" {
-			t.Errorf("%s: code %v", path, code)
-		}
+		wantEqual(t, "rest_no_route", s.get("/coupons/"+path).want(http.StatusNotFound).at("code"), "%s: code", path)
 	}
 }
 
@@ -192,9 +176,7 @@ func TestReadableDiscount(t *testing.T) {
 	} {
 		database.Execute(t, step.statements...)
 		s.wantFields(t, "/coupons/PARK5", map[string]any{"readable_discount": step.want})
-		if got := s.get("/coupons?search=park5").at("data", 0, "readable_discount"); got != step.want {
-			t.Errorf("in the list %v, want %s", got, step.want)
-		}
+		wantEqual(t, step.want, s.get("/coupons?search=park5").at("data", 0, "readable_discount"), "in the list")
 	}
 	database.Execute(t, "UPDATE wp_latepoint_coupons SET discount_value = 12.5000 WHERE id = 1")
 	s.wantFields(t, "/coupons/WELCOME10", map[string]any{"readable_discount": "12.5%", "discount_value": json.Number("12.5")})

@@ -55,31 +55,23 @@ func TestCustomFieldsOfBooking(t *testing.T) {
 	possible := s.write(http.MethodPost, "/bookings", friday(append(fields, "dry_run", `true`)...)).want(http.StatusOK)
 	made := s.write(http.MethodPost, "/bookings", friday(fields...)).want(http.StatusCreated)
 	id := fmt.Sprint(made.at("data", "id"))
-	if diff := cmp.Diff(s.get("/bookings/"+id).at("data"), made.at("data")); diff != "" {
-		t.Errorf("created and read differ (-read +created):\n%s", diff)
-	}
+	wantEqual(t, s.get("/bookings/"+id).at("data"), made.at("data"), "created and read differ")
 	want := map[string]any{"cf_reason": "Back\npain", "cf_terms": "on", "cf_many": `["Nuts","Milk & honey \u00e4\/b"]`}
 	for title, shown := range map[string]any{
 		"created": made.at("data", "meta"), "tried": possible.at("data", "meta"),
 		"listed": s.get("/bookings?include_meta=1&customer_id=9&date_from=2027-02-05&date_to=2027-02-05").records()[0]["meta"],
 	} {
-		if diff := cmp.Diff(any(want), shown); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", title, diff)
-		}
+		wantEqual(t, any(want), shown, "%s", title)
 	}
 	// "0" has no row, nor have fields that no form shows, or fields of another service.
 	meta, item := s.fieldsOf(t, id)
-	if diff := cmp.Diff([]string{"cf_reason=Back\npain", "cf_terms=on", `cf_many=["Nuts","Milk & honey \u00e4\/b"]`}, meta); diff != "" {
-		t.Errorf("meta (-want +got):\n%s", diff)
-	}
+	wantEqual(t, []string{"cf_reason=Back\npain", "cf_terms=on", `cf_many=["Nuts","Milk & honey \u00e4\/b"]`}, meta, "meta")
 	if diff := cmp.Diff(`"total_attendees":1,"custom_fields":{"cf_reason":"Back\npain","cf_terms":"on","cf_secret":"x","cf_many":"[\"Nuts\",\"Milk & honey \\u00e4\\\/b\"]","cf_count":"0","cf_other":"y"},"service_extras_ids":"7:1"}`, item); diff != "" {
 		t.Errorf("item data (-want +got):\n%s", diff)
 	}
 	form := s.send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/x-www-form-urlencoded"}},
 		"service_id=4&agent_id=5&location_id=1&start_date=2027-02-05&start_time=13:00&customer_id=9&custom_fields[cf_reason]=a&custom_fields[cf_terms]=on&custom_fields[cf_many][]=Milk").want(http.StatusCreated)
-	if diff := cmp.Diff(any(map[string]any{"cf_reason": "a", "cf_terms": "on", "cf_many": `["Milk"]`}), form.at("data", "meta")); diff != "" {
-		t.Errorf("a form (-want +got):\n%s", diff)
-	}
+	wantEqual(t, any(map[string]any{"cf_reason": "a", "cf_terms": "on", "cf_many": `["Milk"]`}), form.at("data", "meta"), "a form")
 }
 
 // TestRequiredCustomFields: a booking without a required field is refused, by field.
@@ -164,9 +156,7 @@ func TestUpdateCustomFields(t *testing.T) {
 		"UPDATE wp_latepoint_bookings SET updated_at = '2026-01-01 00:00:00' WHERE id = "+id)
 	const updated = "SELECT updated_at > '2026-01-01 00:00:00' FROM wp_latepoint_bookings WHERE id = ?"
 	s.write(http.MethodPut, path, `{"custom_fields":{"cf_reason":"Back pain","cf_count":"","cf_file":"https://site.example/a.pdf"}}`).want(http.StatusOK)
-	if got := rowOf(t, s.database, updated, id); got != "0" {
-		t.Error("the same values change the booking")
-	}
+	wantEqual(t, "0", rowOf(t, s.database, updated, id), "bookings that the same values change")
 	for _, c := range []struct {
 		body  string
 		meta  []string
@@ -189,22 +179,16 @@ func TestUpdateCustomFields(t *testing.T) {
 			shown[key] = value
 		}
 		for _, got := range []any{possible.at("data", "meta"), a.at("data", "meta"), s.get(path).at("data", "meta")} {
-			if diff := cmp.Diff(any(shown), got); diff != "" {
-				t.Errorf("%s shows (-want +got):\n%s", c.body, diff)
-			}
+			wantEqual(t, any(shown), got, "%s: shown", c.body)
 		}
 		meta, _ := s.fieldsOf(t, id)
-		if diff := cmp.Diff(c.meta, meta); diff != "" {
-			t.Errorf("%s: meta (-want +got):\n%s", c.body, diff)
-		}
+		wantEqual(t, c.meta, meta, "%s: meta", c.body)
 		for field, want := range c.named {
 			if got := rowOf(t, s.database, "SELECT JSON_UNQUOTE(JSON_EXTRACT(i.item_data, '$.custom_fields."+field+"')) FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?", id); got != want {
 				t.Errorf("%s: the item has %s %q, not %q", c.body, field, got, want)
 			}
 		}
-		if got := rowOf(t, s.database, updated, id); got != "1" {
-			t.Errorf("%s: the booking counts as unchanged", c.body)
-		}
+		wantEqual(t, "1", rowOf(t, s.database, updated, id), "%s: the booking counts as unchanged", c.body)
 	}
 	for body, field := range map[string]string{
 		`{"custom_fields":{"cf_reason":""}}`:                             "custom_fields.cf_reason",
@@ -242,9 +226,7 @@ func TestStatementsForCustomFields(t *testing.T) {
 	write(http.MethodPost, "/bookings", friday(), http.StatusCreated) // adds rows to lock
 	_, none := write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`), http.StatusCreated)
 	made, with := write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "custom_fields", twenty("a")), http.StatusCreated)
-	if none != with {
-		t.Errorf("%d statements for a booking without custom fields, %d with 20", none, with)
-	}
+	wantEqual(t, with, none, "statements for a booking without custom fields, and with 20")
 	path := fmt.Sprint("/bookings/", made.at("data", "id"))
 	write(http.MethodPut, path, `{"custom_fields":{"cf_0":"z"}}`, http.StatusOK)
 	_, one := write(http.MethodPut, path, `{"custom_fields":{"cf_0":"b"}}`, http.StatusOK)
@@ -260,9 +242,7 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.define(t, definedFields)
 	a := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("custom_fields", `{`+filled+`}`)+`,`+friday("start_time", `"14:00"`)+`]`).want(http.StatusMultiStatus)
-	if got := fmt.Sprint(a.at("results", "errors", 0, "error"), a.at("results", "summary", "successful")); got != "custom_fields.cf_reason: This site requires it: Reason for visit1" {
-		t.Error(got)
-	}
+	wantEqual(t, "custom_fields.cf_reason: This site requires it: Reason for visit1", fmt.Sprint(a.at("results", "errors", 0, "error"), a.at("results", "summary", "successful")), "error and successes")
 	hold := s.keepSlot(t, holdBody("start_date", `"2027-02-12"`))
 	unprocessable("custom_fields.cf_reason", "custom_fields.cf_terms").check(t, "of a hold", s.write(http.MethodPost, "/bookings", `{"hold_id":`+hold+`,"customer_id":9}`))
 	s.write(http.MethodPost, "/bookings", `{"hold_id":`+hold+`,"customer_id":9,"custom_fields":{`+filled+`}}`).want(http.StatusCreated)
@@ -270,14 +250,10 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 	const slot = `'service_id':4,'agent_id':5,'location_id':1,'start_date':'2027-02-19','start_time':'10:00','customer_id':9`
 	agent := s.agent(t, s.key)
 	refused := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`}`).refused("validation_failed")
-	if got := refused.at("error", "details", "custom_fields.cf_terms"); got != "This site requires it: Terms" {
-		t.Errorf("the tool says %v", got)
-	}
+	wantEqual(t, "This site requires it: Terms", refused.at("error", "details", "custom_fields.cf_terms"), "the tool says")
 	booked := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`,'custom_fields':{'cf_reason':'Knee','cf_terms':true,'cf_many':['Milk','Nuts']}}`).done()
 	meta, _ := s.fieldsOf(t, fmt.Sprint(booked.at("book", "data", "id")))
-	if diff := cmp.Diff([]string{"cf_reason=Knee", "cf_terms=on", `cf_many=["Milk","Nuts"]`}, meta); diff != "" {
-		t.Errorf("of the tool (-want +got):\n%s", diff)
-	}
+	wantEqual(t, []string{"cf_reason=Knee", "cf_terms=on", `cf_many=["Milk","Nuts"]`}, meta, "of the tool")
 	s.database.Execute(t, "DELETE FROM wp_latepoint_booking_meta WHERE meta_key = 'cf_terms'")
 	move := `{'idempotency_key':'fields-2','id':` + fmt.Sprint(booked.at("book", "data", "id")) + `,'start_date':'2027-02-19','start_time':'13:00'`
 	agent.call("reschedule", move+`}`).refused("validation_failed")
@@ -286,20 +262,14 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 	asMasked := http.Header{"X-Api-Key": {s.maskedKey()}, "Content-Type": {"application/json"}}
 	wantCode(t, s.send(http.MethodPost, "/v1/bookings", asMasked, friday("custom_fields", `{`+filled+`}`)), http.StatusForbidden, "personal_data_masked")
 	path := "/bookings/" + fmt.Sprint(booked.at("book", "data", "id"))
-	if got := s.send(http.MethodGet, "/v1"+path, asMasked, "").want(http.StatusOK).at("data", "meta", "cf_reason"); got != "***" {
-		t.Errorf("masked: %v", got)
-	}
+	wantEqual(t, "***", s.send(http.MethodGet, "/v1"+path, asMasked, "").want(http.StatusOK).at("data", "meta", "cf_reason"), "masked")
 
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	for i, fields := range []string{`{"cf_reason":"a","cf_none":[]}`, `{"cf_file":"x"}`} {
 		plain := s.write(http.MethodPost, "/bookings", friday("start_date", fmt.Sprintf(`"2027-03-%02d"`, 5+7*i), "custom_fields", fields)).want(http.StatusCreated)
-		if got := fmt.Sprint(plain.at("data", "meta")); got != "map[]" {
-			t.Errorf("a plain site stores %s", got)
-		}
+		wantEqual(t, "map[]", fmt.Sprint(plain.at("data", "meta")), "a plain site stores")
 		changed := s.write(http.MethodPut, fmt.Sprint("/bookings/", plain.at("data", "id")), `{"custom_fields":`+fields+`}`).want(http.StatusOK)
-		if got := fmt.Sprint(changed.at("data", "meta")); got != "map[]" {
-			t.Errorf("a plain site changes %s", got)
-		}
+		wantEqual(t, "map[]", fmt.Sprint(changed.at("data", "meta")), "a plain site changes")
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -111,9 +109,7 @@ func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := s.count("latepoint_customers", "phone = '+493077'"); n != 1 {
-		t.Errorf("%d customers have the number", n)
-	}
+	wantEqual(t, 1, s.count("latepoint_customers", "phone = '+493077'"), "customers with the number")
 	bookings := s.count("latepoint_bookings", "start_date = '2027-02-05' AND customer_id > 9")
 	if n := s.count("latepoint_bookings", "start_date = '2027-02-05' AND customer_id = (SELECT id FROM wp_latepoint_customers WHERE phone = '+493077')"); n != bookings || n == 0 {
 		t.Errorf("%d of %d bookings are of the customer with the number", n, bookings)
@@ -132,17 +128,11 @@ func TestFoundByPhone(t *testing.T) {
 		start := map[string]string{"+49301": `"10:00"`, "+49302": `"13:00"`}[phone]
 		a := s.write(http.MethodPost, "/bookings?dry_run=true", friday("start_time", start, "customer_id", "",
 			"customer", fmt.Sprintf(`{"first_name":"Ann","last_name":"Other","email":"new@example.test","phone":%q}`, phone))).want(http.StatusOK)
-		if got := a.at("data", "customer", "email"); got != email {
-			t.Errorf("%s: dry run shows %v", phone, got)
-		}
+		wantEqual(t, email, a.at("data", "customer", "email"), "%s: dry run shows", phone)
 		a = s.write(http.MethodPost, "/bookings", friday("start_time", start, "customer_id", "",
 			"customer", fmt.Sprintf(`{"first_name":"Ann","last_name":"Other","email":"new@example.test","phone":%q}`, phone))).want(http.StatusCreated)
-		if got := a.at("data", "customer", "email"); got != email {
-			t.Errorf("%s: %v", phone, got)
-		}
-		if n := s.count("latepoint_customers", fmt.Sprintf("phone = '%s' AND email = '%s' AND last_name <> 'Other'", phone, email)); n != 1 {
-			t.Errorf("%s: %d customers as expected", phone, n)
-		}
+		wantEqual(t, email, a.at("data", "customer", "email"), "%s", phone)
+		wantEqual(t, 1, s.count("latepoint_customers", fmt.Sprintf("phone = '%s' AND email = '%s' AND last_name <> 'Other'", phone, email)), "%s: customers as expected", phone)
 	}
 	s.database.Execute(t, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 9")
 	unprocessable("customer.phone").check(t, "blocked", s.write(http.MethodPost, "/bookings", friday("start_time", `"14:00"`, "customer_id", "",
@@ -188,9 +178,7 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 	unprocessable("customer.phone", "customer.notes").check(t, "a booking", s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)))
 	unprocessable("customer.phone", "customer.notes").check(t, "a dry run", s.write(http.MethodPost, "/bookings?dry_run=true", friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)))
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)+`]`).want(http.StatusBadRequest)
-	if got := bulk.at("results", "errors", 0, "error"); got != "customer.notes: This site requires it; create the customer first" {
-		t.Errorf("bulk: %v", got)
-	}
+	wantEqual(t, "customer.notes: This site requires it; create the customer first", bulk.at("results", "errors", 0, "error"), "bulk")
 	wantUpdateRejected(t, "emptied", s.write(http.MethodPut, "/customers/5", `{"phone":"","notes":""}`), "phone", "notes")
 	s.write(http.MethodPut, "/customers/9", `{"last_name":"Still without"}`).want(http.StatusOK)
 	booked := s.write(http.MethodPost, "/bookings", friday("customer_id", `5`)).want(http.StatusCreated)
@@ -232,9 +220,7 @@ func TestWarningsAboutFutureBookings(t *testing.T) {
 	}
 	wants := func(title string, a answer, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, a.header.Values("Warning")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", title, diff)
-		}
+		wantEqual(t, want, a.header.Values("Warning"), "%s", title)
 	}
 	wants("the first booking", book().want(http.StatusCreated))
 	wants("a dry run", book("start_time", `"13:00"`, "dry_run", `true`).want(http.StatusOK), tooManyBookings)
@@ -290,9 +276,7 @@ func TestWarningsAboutNoShows(t *testing.T) {
 		{"without the add-on", plain, []string{tooManyBookings}},
 	} {
 		s.database.Execute(t, step.arrange)
-		if diff := cmp.Diff(step.want, s.write(http.MethodPost, "/bookings", friday("dry_run", `true`)).want(http.StatusOK).header.Values("Warning")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", step.title, diff)
-		}
+		wantEqual(t, step.want, s.write(http.MethodPost, "/bookings", friday("dry_run", `true`)).want(http.StatusOK).header.Values("Warning"), "%s", step.title)
 	}
 }
 
@@ -311,9 +295,7 @@ func TestNoShowsAreCounted(t *testing.T) {
 	status := func(booking, status string, want ...string) {
 		t.Helper()
 		s.write(http.MethodPut, "/bookings/"+booking, `{"status":"`+status+`"}`).want(http.StatusOK)
-		if diff := cmp.Diff(want, noShowsOf(t, s.database, 2)); diff != "" {
-			t.Errorf("%s of booking %s (-want +got):\n%s", status, booking, diff)
-		}
+		wantEqual(t, want, noShowsOf(t, s.database, 2), "%s of booking %s", status, booking)
 	}
 	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show","dry_run":true}`).want(http.StatusOK)
 	if got := noShowsOf(t, s.database, 2); len(got) != 0 {
@@ -333,9 +315,7 @@ func TestNoShowsAreCounted(t *testing.T) {
 	status("7", "approved", "no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on")
 
 	s.write(http.MethodDelete, "/bookings/9?force=true", "").want(http.StatusOK)
-	if diff := cmp.Diff([]string{"no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on"}, noShowsOf(t, s.database, 2)); diff != "" {
-		t.Errorf("deleted (-want +got):\n%s", diff)
-	}
+	wantEqual(t, []string{"no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on"}, noShowsOf(t, s.database, 2), "deleted")
 }
 
 // TestNoShowsWithoutCount: what was not counted when it happened is a count of 0 afterwards, as in the add-on, and no other
@@ -346,13 +326,9 @@ func TestNoShowsWithoutCount(t *testing.T) {
 	s.database.Execute(t, setting("no_show_restrictions_enabled", "on"), "UPDATE wp_latepoint_bookings SET status = 'no_show', customer_id = 2 WHERE id = 7",
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (2, 'no_show_booking_ids', 'none')")
 	s.write(http.MethodPut, "/bookings/7", `{"notes":"x"}`).want(http.StatusOK)
-	if diff := cmp.Diff([]string{"no_show_booking_ids|none"}, noShowsOf(t, s.database, 2)); diff != "" {
-		t.Errorf("another change (-want +got):\n%s", diff)
-	}
+	wantEqual(t, []string{"no_show_booking_ids|none"}, noShowsOf(t, s.database, 2), "another change")
 	s.write(http.MethodPut, "/bookings/7", `{"status":"approved"}`).want(http.StatusOK)
-	if diff := cmp.Diff([]string{"no_show_booking_ids|[]", "no_show_count|0", "no_show_flag|off"}, noShowsOf(t, s.database, 2)); diff != "" {
-		t.Errorf("taken back (-want +got):\n%s", diff)
-	}
+	wantEqual(t, []string{"no_show_booking_ids|[]", "no_show_count|0", "no_show_flag|off"}, noShowsOf(t, s.database, 2), "taken back")
 
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET customer_id = 8000 WHERE id = 7")
 	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show"}`).want(http.StatusOK)

@@ -39,24 +39,18 @@ func (s *server) userOf(customer any) map[string]string {
 			UNION SELECT 'first_name' UNION SELECT 'last_name' UNION SELECT 'wp_capabilities') AS n
 		LEFT JOIN wp_usermeta AS m ON m.user_id = u.ID AND m.meta_key = n.name
 		WHERE c.id = ?`, fmt.Sprint(customer))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	defer rows.Close()
 	user := map[string]string{}
 	for rows.Next() {
 		var name string
 		var value *string
-		if err := rows.Scan(&name, &value); err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, rows.Scan(&name, &value))
 		if value != nil {
 			user[name] = *value
 		}
 	}
-	if err := rows.Err(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, rows.Err())
 	return user
 }
 
@@ -81,9 +75,7 @@ func TestNamesNeverBecomePHPObjects(t *testing.T) {
 	const object, list = `O:12:"Some_Class":1:{s:4:"file";s:11:"/etc/passwd";}`, `a:1:{i:0;O:12:"Some_Class":0:{}}`
 	created := s.write(http.MethodPost, "/customers", `{"first_name":`+asJSON(object)+`,"last_name":`+asJSON(list)+`,"email":"rita.neu@example.test"}`).want(http.StatusCreated)
 	customer := created.at("data", "id")
-	if got := created.at("data", "first_name"); got != object {
-		t.Errorf("the customer is called %v", got)
-	}
+	wantEqual(t, object, created.at("data", "first_name"), "the customer's first name")
 	user := s.userOf(customer)
 	if diff := cmp.Diff(map[string]string{
 		"user_login": "rita.neu@example.test", "user_nicename": "rita-neuexample-test", "user_email": "rita.neu@example.test", "display_name": object + " " + list,
@@ -93,9 +85,7 @@ func TestNamesNeverBecomePHPObjects(t *testing.T) {
 	}
 	check := func(how, name, want string) {
 		t.Helper()
-		if got := s.userOf(customer)[name]; got != want {
-			t.Errorf("%s: %s is stored as %s, want %s", how, name, got, want)
-		}
+		wantEqual(t, want, s.userOf(customer)[name], "%s: %s is stored", how, name)
 	}
 	path := fmt.Sprintf("/customers/%v", customer)
 	s.write(http.MethodPut, path, `{"first_name":"Rita","last_name":`+asJSON(object)+`}`).want(http.StatusOK)
@@ -149,16 +139,12 @@ func TestOtherTextsNeverBecomePHPObjects(t *testing.T) {
 		switch change.Table {
 		case "usermeta":
 			names++
-			if got := change.Changed["meta_value"][1]; got != serializeText(object) {
-				t.Errorf("metadata of the user is stored as %v", got)
-			}
+			wantEqual(t, serializeText(object), change.Changed["meta_value"][1], "metadata of the user is stored")
 		case "options", "sitemeta", "latepoint_settings", "latepoint_sessions":
 			t.Errorf("%s %s", change.Op, change.Table)
 		}
 	}
-	if names != 2 {
-		t.Errorf("%d names of the user changed, want 2", names)
-	}
+	wantEqual(t, 2, names, "changed names of the user")
 }
 
 // TestUsersEqualThoseOfWordPress: a user's names and login are those that
@@ -184,12 +170,8 @@ func TestUsersEqualThoseOfWordPress(t *testing.T) {
 			created := s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":%s,"last_name":%s,"email":%s}`, asJSON(c.first), asJSON(c.last), asJSON(c.email))).want(http.StatusCreated)
 			user := s.userOf(created.at("data", "id"))
 			delete(user, "wp_capabilities")
-			if diff := cmp.Diff(c.want, user); diff != "" {
-				t.Errorf("%d: %s", i, diff)
-			}
-			if got := created.at("data", "email"); got != c.email {
-				t.Errorf("%d: the customer's e-mail is %v", i, got)
-			}
+			wantEqual(t, c.want, user, "%d", i)
+			wantEqual(t, c.email, created.at("data", "email"), "%d: the customer's e-mail", i)
 		})
 	}
 	s.write(http.MethodPut, "/customers/5", `{"first_name":"R & B","email":"r&b@example.test"}`).want(http.StatusOK)

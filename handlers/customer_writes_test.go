@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -34,9 +32,7 @@ func TestCreateCustomer(t *testing.T) {
 			t.Errorf("id %v, read %v", created["id"], read["id"])
 		}
 		created["id"] = read["id"]
-		if diff := cmp.Diff(read, created); diff != "" {
-			t.Errorf("created and read differ (-read +created):\n%s", diff)
-		}
+		wantEqual(t, read, created, "created and read differ")
 	}
 }
 
@@ -130,9 +126,7 @@ func TestRejectedCustomers(t *testing.T) {
 			fields[fmt.Sprint("cf_", i)] = i
 		}
 		text, err := json.Marshal(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return `"custom_fields":` + string(text)
 	}
 	for body, want := range map[string]rejection{
@@ -310,9 +304,7 @@ func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 	s.write(http.MethodPut, "/customers/6", `{"custom_fields":{"allergies":"none","colour":"red"}}`).want(http.StatusOK)
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"colour":"blue"}}`).want(http.StatusOK) // written by the API earlier
 	want := map[string]any{"allergies": "nuts", "colour": "blue"}
-	if diff := cmp.Diff(want, s.get("/customers/5").want(http.StatusOK).at("data", "custom_fields")); diff != "" {
-		t.Errorf("custom fields (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, s.get("/customers/5").want(http.StatusOK).at("data", "custom_fields"), "custom fields")
 }
 
 // TestCustomFieldsAreBounded: a customer's custom fields have a total limit, because lists, changes and
@@ -346,9 +338,7 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 	const rows = "SELECT GROUP_CONCAT(meta_key, '=', meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 5 AND meta_key = 'cf_case'"
 	for _, sent := range []string{`{"CF_CASE":"one","cf_case":"two"}`, `{"cf_Case":"two"}`, `{"CF_CASE":"one","CF_OTHER":"four","cf_casE":"three","cf_case":"two"}`, `{"CF_CASE":"one","cf_case":"two"}`} {
 		s.write(http.MethodPut, "/customers/5", `{"custom_fields":`+sent+`}`).want(http.StatusOK)
-		if got := scalar[string](t, s, rows); got != "CF_CASE=two" {
-			t.Errorf("after %s: %s", sent, got)
-		}
+		wantEqual(t, "CF_CASE=two", scalar[string](t, s, rows), "after %s", sent)
 	}
 	// A name in other letters does not look like an add-on's, either.
 	for id, sent := range []string{5: `{"Allergies":"nuts"}`, 6: `{"allergies":"milk"}`, 7: `{"ALLERGIES":""}`} {
@@ -362,7 +352,5 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 			s.write(http.MethodPut, "/customers/8", fmt.Sprintf(`{"custom_fields":{%q:%q}}`, name, value)).want(http.StatusBadRequest)
 		}
 	}
-	if got := scalar[string](t, s, "SELECT GROUP_CONCAT(meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 8 AND meta_key IN ('addon_token', 'allergies')"); got != "secret,secret" {
-		t.Errorf("metadata of an add-on is %s", got)
-	}
+	wantEqual(t, "secret,secret", scalar[string](t, s, "SELECT GROUP_CONCAT(meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 8 AND meta_key IN ('addon_token', 'allergies')"), "metadata of an add-on")
 }

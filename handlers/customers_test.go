@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -93,19 +91,11 @@ func TestCustomerCountsEqualThePlugins(t *testing.T) {
 	for id, want := range recordedCounts {
 		a := s.get("/customers/" + id + "?include=bookings,upcoming_bookings,past_bookings&bookings_limit=100").want(http.StatusOK)
 		for name, value := range map[string]any{"total_bookings": strconv.Itoa(want.total), "future_bookings": strconv.Itoa(want.future), "cancelled_bookings": number(want.cancelled)} {
-			if got := a.at("data", "stats", name); got != value {
-				t.Errorf("customer %s: %s is %v, want %v", id, name, got, value)
-			}
+			wantEqual(t, value, a.at("data", "stats", name), "customer %s: %s", id, name)
 		}
-		if diff := cmp.Diff(want.upcoming, idsOf(a.at("data", "upcoming_bookings"))); diff != "" {
-			t.Errorf("customer %s: upcoming (-want +got):\n%s", id, diff)
-		}
-		if got := len(idsOf(a.at("data", "past_bookings"))); got != want.past {
-			t.Errorf("customer %s: %d past bookings, want %d", id, got, want.past)
-		}
-		if got := len(idsOf(a.at("data", "bookings"))); got != want.total {
-			t.Errorf("customer %s: %d bookings, want %d", id, got, want.total)
-		}
+		wantEqual(t, want.upcoming, idsOf(a.at("data", "upcoming_bookings")), "customer %s: upcoming", id)
+		wantEqual(t, want.past, len(idsOf(a.at("data", "past_bookings"))), "customer %s: past bookings", id)
+		wantEqual(t, want.total, len(idsOf(a.at("data", "bookings"))), "customer %s: bookings", id)
 	}
 }
 
@@ -148,9 +138,7 @@ func TestBookingsOfACustomer(t *testing.T) {
 				if !asked {
 					continue
 				}
-				if diff := cmp.Diff(s.ids(t, statement), idsOf(shown)); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", name, diff)
-				}
+				wantEqual(t, s.ids(t, statement), idsOf(shown), "%s", name)
 			}
 		})
 	}
@@ -192,9 +180,7 @@ func TestCustomFields(t *testing.T) {
 		"address":       "Torstraße 1", "city": "Berlin", "state": "BE", "zipcode": "10119", "country": "DE", "date_of_birth": "1985-03-15", "gender": "x",
 	})
 	i := slices.IndexFunc(s.get("/customers").records(), func(record map[string]any) bool { return record["id"] == "9" })
-	if diff := cmp.Diff(any(map[string]any{"allergies": "0", "loyalty": "gold", "cf_zip": ""}), s.get("/customers").at("data", i, "custom_fields")); diff != "" {
-		t.Errorf("in the list (-want +got):\n%s", diff)
-	}
+	wantEqual(t, any(map[string]any{"allergies": "0", "loyalty": "gold", "cf_zip": ""}), s.get("/customers").at("data", i, "custom_fields"), "in the list")
 }
 
 // TestGuestFilterAcceptsNumbers: is_guest is a number, and imports have left values other than 0 and 1.
@@ -235,12 +221,8 @@ func TestBookingOfThisMinuteHasBegun(t *testing.T) {
 			if last, next := a.at("data", "stats", "last_booking_date"), a.at("data", "stats", "next_booking_date"); last != c.last || next != c.next {
 				t.Errorf("last %v and next %v, want %v and %v", last, next, c.last, c.next)
 			}
-			if diff := cmp.Diff(c.past, idsOf(a.at("data", "past_bookings"))); diff != "" {
-				t.Errorf("past (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.upcoming, idsOf(a.at("data", "upcoming_bookings"))); diff != "" {
-				t.Errorf("upcoming (-want +got):\n%s", diff)
-			}
+			wantEqual(t, c.past, idsOf(a.at("data", "past_bookings")), "past")
+			wantEqual(t, c.upcoming, idsOf(a.at("data", "upcoming_bookings")), "upcoming")
 		})
 	}
 }
@@ -259,9 +241,7 @@ func TestTotalSpent(t *testing.T) {
 	s := newServer(t, database)
 	for id, want := range map[string]string{"7": "0.00", "2": "12.35", "4": "50.00", "5": "380.00", "9": "0.00", "6": "0.00"} {
 		t.Run(id, func(t *testing.T) {
-			if got := s.get("/customers/"+id).at("data", "stats", "total_spent"); got != want {
-				t.Errorf("customer %s spent %v, want %s", id, got, want)
-			}
+			wantEqual(t, want, s.get("/customers/"+id).at("data", "stats", "total_spent"), "customer %s spent", id)
 		})
 	}
 }

@@ -34,9 +34,7 @@ func TestDefaultStatus(t *testing.T) {
 				"DELETE FROM wp_latepoint_settings WHERE name IN ('default_booking_status', 'additional_booking_statuses')",
 				fmt.Sprintf("INSERT INTO wp_latepoint_settings (name, value) VALUES ('default_booking_status', '%s'), ('additional_booking_statuses', 'In Review')", c.site))
 			booked := s.write(http.MethodPost, "/bookings", friday("status", c.sent)).want(http.StatusCreated)
-			if got := booked.at("data", "status"); got != c.expected {
-				t.Errorf("status %v, want %s", got, c.expected)
-			}
+			wantEqual(t, c.expected, booked.at("data", "status"), "status")
 		})
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -36,13 +34,9 @@ func TestDryRunOfANewBooking(t *testing.T) {
 		before := s.database.Snapshot(t)
 		dry := s.write(http.MethodPost, "/bookings?dry_run=true", c.body, "Idempotency-Key", key).want(http.StatusOK)
 		wantNoWrites(t, c.name, before)
-		if dry.at("confirmation_sent") != false {
-			t.Errorf("%s: a message was sent: %s", c.name, dry.body)
-		}
+		wantEqual(t, false, dry.at("confirmation_sent"), "%s: a message was sent: %s", c.name, dry.body)
 		done := s.write(http.MethodPost, "/bookings", c.body, "Idempotency-Key", key).want(http.StatusCreated)
-		if done.header.Get("Idempotent-Replayed") != "" {
-			t.Errorf("%s: the dry run was kept", c.name)
-		}
+		wantEqual(t, "", done.header.Get("Idempotent-Replayed"), "%s: the dry run was kept", c.name)
 		wantSameButNew(t, c.name, dry, done)
 		for name, path := range ids {
 			if before, id := idNumber(t, last.at(path...)), idNumber(t, done.at(path...)); id != before+1 {
@@ -60,9 +54,7 @@ func TestDryRunOfANewBooking(t *testing.T) {
 func idNumber(t testing.TB, id any) int {
 	t.Helper()
 	n, err := strconv.Atoi(fmt.Sprint(id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return n
 }
 
@@ -75,15 +67,11 @@ func wantSameButNew(t testing.TB, where string, dry, done answer) {
 	diff = func(path string, a, b any) {
 		fields, ok := b.(map[string]any)
 		if !ok {
-			if d := cmp.Diff(b, a); d != "" {
-				t.Errorf("%s: %s differs (-done +dry):\n%s", where, path, d)
-			}
+			wantEqual(t, b, a, "%s: %s differs", where, path)
 			return
 		}
 		drawn, _ := a.(map[string]any)
-		if len(drawn) != len(fields) {
-			t.Errorf("%s: %s has %d members, want %d", where, path, len(drawn), len(fields))
-		}
+		wantEqual(t, len(fields), len(drawn), "%s: %s has members", where, path)
 		for name, value := range fields {
 			if fresh, ok := isNew[name]; ok && fmt.Sprint(drawn[name]) == fresh {
 				continue
@@ -112,9 +100,7 @@ func TestDryRunOfAChange(t *testing.T) {
 		dry := s.write(http.MethodPut, "/bookings/"+id+"?dry_run=1", body, "Idempotency-Key", "x", "If-Match", "*").want(http.StatusOK)
 		wantNoWrites(t, name, before)
 		done := s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusOK)
-		if diff := cmp.Diff(done.at("data"), dry.at("data")); diff != "" {
-			t.Errorf("%s: (-done +dry):\n%s", name, diff)
-		}
+		wantEqual(t, done.at("data"), dry.at("data"), "%s", name)
 	}
 }
 
@@ -148,9 +134,7 @@ func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
 	}
 	s.write(http.MethodPost, "/bookings?dry_run=false", friday("dry_run", `false`)).want(http.StatusCreated)
 	s.write(http.MethodPut, "/bookings/"+id+"?dry_run=0", `{"notes":"body","dry_run":"no"}`).want(http.StatusOK)
-	if n := s.count("latepoint_bookings", "id > 2000 AND start_date = '2027-02-05'"); n != 2 {
-		t.Errorf("%d bookings", n)
-	}
+	wantEqual(t, 2, s.count("latepoint_bookings", "id > 2000 AND start_date = '2027-02-05'"), "bookings")
 }
 
 // TestDryRunsAreRejectedLikeWrites: whatever rejects a write rejects its dry run.
@@ -240,9 +224,7 @@ func TestRefusedBodiesWriteNothing(t *testing.T) {
 			answers["dry_run, overridden"] = s.writeAs(http.MethodPost, path+"?_method="+r.Method, form, `dry_run=yes`)
 		}
 		for name, a := range answers {
-			if a.status != http.StatusBadRequest {
-				t.Errorf("%s %s, %s: status %d: %s", r.Method, path, name, a.status, a.body)
-			}
+			wantEqual(t, http.StatusBadRequest, a.status, "%s %s, %s: status: %s", r.Method, path, name, a.body)
 		}
 	}
 	wantNoWrites(t, "refused", before, "bookside_api_keys")
@@ -286,9 +268,7 @@ func TestDryRunsAreForReaders(t *testing.T) {
 		path := strings.ReplaceAll(r.Path, ":id", "7")
 		for _, a := range []answer{s.write(r.Method, path+"?dry_run=true", `{}`), s.write(r.Method, path, `{"dry_run":1}`)} {
 			wantCode(t, a, http.StatusForbidden, "insufficient_permissions")
-			if got := a.at("error", "details", "required_permission"); got != r.DryRun {
-				t.Errorf("%s %s needs %v", r.Method, r.Path, got)
-			}
+			wantEqual(t, r.DryRun, a.at("error", "details", "required_permission"), "%s %s: the permission needed", r.Method, r.Path)
 		}
 	}
 	if routes < 7 {
@@ -324,9 +304,7 @@ func TestUnchangedRecordsAreForReaders(t *testing.T) {
 		{http.MethodPut, "/business-hours", `{"hours":{}}`, `{"success":true,"status":"success","message":"Business hours updated","data":{"hours":{}}}`},
 	} {
 		a := s.write(w.method, w.path, w.body).want(http.StatusOK)
-		if string(a.body) != w.want {
-			t.Errorf("%s %s %s: %s", w.method, w.path, w.body, a.body)
-		}
+		wantEqual(t, w.want, string(a.body), "%s %s %s: %s", w.method, w.path, w.body, a.body)
 	}
 	wantNoWrites(t, "not written", before)
 	for _, key := range []string{s.key, all} {
@@ -348,8 +326,6 @@ func TestConflictsAreForReaders(t *testing.T) {
 	for permissions, want := range map[string]string{"write_bookings": "<nil>", "write_bookings read_bookings": id} {
 		s.key = s.newKey(strings.Fields(permissions)...)
 		a := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusConflict)
-		if got := fmt.Sprint(a.at("error", "details", "conflicting_booking_id")); got != want {
-			t.Errorf("with %s: %s, want %s", permissions, got, want)
-		}
+		wantEqual(t, want, fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), "with %s", permissions)
 	}
 }

@@ -113,9 +113,7 @@ func newEveryOperation(t *testing.T) *everyOperation {
 func (p *everyOperation) each(t *testing.T, method string, test func(t *testing.T, p *everyOperation, id string, r request)) {
 	t.Helper()
 	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	tested := 0
 	for path, item := range c.document.Paths.Map() {
 		operation := item.GetOperation(method)
@@ -189,9 +187,7 @@ func TestExamplesCanBeSent(t *testing.T) {
 			}
 			if o.RequestBody != nil {
 				sent, err := json.Marshal(o.RequestBody.Value.Content["application/json"].Example)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				body = string(sent)
 			}
 			if strings.HasSuffix(path, ".ics") { // the viewer does not have its key
@@ -226,9 +222,7 @@ func TestExamplesCanBeSent(t *testing.T) {
 func (s *server) described() *openapi3.T {
 	s.t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	return document
 }
 

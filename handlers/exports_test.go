@@ -83,9 +83,7 @@ func TestTablesOfAllLists(t *testing.T) {
 				for _, record := range listed.records() {
 					want = append(want, fmt.Sprint(record["id"]))
 				}
-				if listed.header.Get("Vary") != "Accept" {
-					t.Errorf("JSON: Vary is %q", listed.header.Get("Vary"))
-				}
+				wantEqual(t, "Accept", listed.header.Get("Vary"), "JSON: Vary")
 				if len(listed.records()) < 100 {
 					break
 				}
@@ -97,9 +95,7 @@ func TestTablesOfAllLists(t *testing.T) {
 			for name, value := range map[string]string{
 				"Content-Type": "text/csv; charset=utf-8", "Vary": "Accept", "X-Total-Count": fmt.Sprint(len(want)), "Link": "", "ETag": "", "Cache-Control": "no-store",
 			} {
-				if got := a.header.Get(name); got != value {
-					t.Errorf("%s is %q, not %q", name, got, value)
-				}
+				wantEqual(t, value, a.header.Get(name), "%s", name)
 			}
 			if disposition := a.header.Get("Content-Disposition"); !strings.HasPrefix(disposition, "attachment; filename=") || !strings.HasSuffix(disposition, `.csv"`) {
 				t.Errorf("Content-Disposition is %q", disposition)
@@ -134,16 +130,12 @@ func TestLongTables(t *testing.T) {
 			if got := part.ids(); !slices.Equal(want[700:min(1400, len(want))], got) {
 				t.Errorf("page 2:\n%s", cmp.Diff(want[700:min(1400, len(want))], got))
 			}
-			if total := part.header.Get("X-Total-Count"); total != fmt.Sprint(len(want)) {
-				t.Errorf("page 2: the total is %s", total)
-			}
+			wantEqual(t, fmt.Sprint(len(want)), part.header.Get("X-Total-Count"), "page 2: the total")
 			next := ""
 			if len(want) > 1400 {
 				next = strings.TrimSuffix("<?per_page=700&"+query, "&") + `&page=3>; rel="next"`
 			}
-			if got := part.header.Get("Link"); got != next {
-				t.Errorf("page 2: the next one is %q, not %q", got, next)
-			}
+			wantEqual(t, next, part.header.Get("Link"), "page 2: the next one")
 		})
 	}
 }
@@ -172,9 +164,7 @@ func TestAccept(t *testing.T) {
 		"text/csv;q=0.5,text/calendar;q=.6": calendar,
 	} {
 		a := s.do(http.MethodGet, "/v1/bookings?per_page=3", http.Header{"X-Api-Key": {s.key}, "Accept": {accept}}).want(http.StatusOK)
-		if got := a.header.Get("Content-Type"); got != form {
-			t.Errorf("%q: %s, not %s", accept, got, form)
-		}
+		wantEqual(t, form, a.header.Get("Content-Type"), "%q", accept)
 		if form == jsonType && (!bytes.Equal(a.body, want.body) || a.header.Get("ETag") != want.header.Get("ETag")) {
 			t.Errorf("%q: other JSON", accept)
 		}
@@ -222,9 +212,7 @@ func TestExportsOfLimitedKeys(t *testing.T) {
 			t.Parallel()
 			key.Name, key.Kind = "export", keys.Live
 			secret, _, err := s.keys.Create(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			limited := *s
 			limited.key = secret
 			for _, path := range exportedLists {
@@ -271,9 +259,7 @@ func TestCalendarOfBookings(t *testing.T) {
 	lines := bytes.SplitAfter(a.body, []byte("END:VEVENT\r\n"))
 	goldenFile(t, filepath.Join("tables", "bookings.ics"), bytes.Join(lines[:3], nil))
 	calendar, err := ics.ParseCalendar(bytes.NewReader(a.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	events := calendar.Events()
 	if len(events) != len(bookings)-1 || len(events) < 5 {
 		t.Fatalf("%d events of %d bookings", len(events), len(bookings))
@@ -366,9 +352,7 @@ func (s *server) connect(t *testing.T, request string) download {
 		t.Fatal(err)
 	}
 	response, err := http.ReadResponse(bufio.NewReaderSize(client, 1024), nil) //nolint:bodyclose // ends with its connection
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return download{response.StatusCode, response.ContentLength, response.Body}
 }
 
@@ -386,9 +370,7 @@ func TestSlowClientsHoldNoConnection(t *testing.T) {
 		t.Errorf("%d connections are in use", stats.InUse)
 	}
 	table, err := io.ReadAll(response.body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if want := s.export("/bookings?per_page=100000", "text/csv").want(http.StatusOK); !bytes.Equal(want.body, table) {
 		t.Errorf("%d bytes, not %d", len(table), len(want.body))
 	}
@@ -449,9 +431,7 @@ func TestExportsEndWhenTheirKeyIsChanged(t *testing.T) {
 			s := newServer(t, shared)
 			c.key.Name, c.key.Kind = "export", keys.Live
 			secret, key, err := s.keys.Create(t.Context(), c.key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			s.key = secret
 			response := s.connect(t, longTable)
 			if _, found, err := s.keys.Restrict(t.Context(), key.ID, c.patch); err != nil || !found {

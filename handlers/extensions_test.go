@@ -20,16 +20,12 @@ func TestSiteTellsExtensions(t *testing.T) {
 		"INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint-zoom_addon_db_version', '1.0.1')")
 	a := s.get("/site").want(http.StatusOK)
 	for path, want := range map[string]any{"id": "latepoint-zoom", "title": "Zoom", "version": "1.0.1", "kind": "not_honoured"} {
-		if got := a.at("data", "extensions", 0, path); got != want {
-			t.Errorf("%s: %v, want %v", path, got, want)
-		}
+		wantEqual(t, want, a.at("data", "extensions", 0, path), "%s", path)
 	}
 	if subject, means := a.at("data", "extensions", 0, "parts", 0, "subject"), a.at("data", "extensions", 0, "parts", 0, "means"); subject != "reactions" || !strings.HasSuffix(means.(string), ".") {
 		t.Errorf("%v: %v", subject, means)
 	}
-	if got := a.at("data", "extensions", 1, "kind"); got != "takes_no_part" {
-		t.Errorf("the second: %v", got)
-	}
+	wantEqual(t, "takes_no_part", a.at("data", "extensions", 1, "kind"), "the second")
 	tag := a.header.Get("ETag")
 	database.Execute(t, "UPDATE wp_latepoint_settings SET value = 'off' WHERE name = 'enable_zoom'")
 	if got := s.get("/site").want(http.StatusOK).header.Get("ETag"); tag == "" || got == tag {

@@ -95,9 +95,7 @@ func TestDatabaseFaults(t *testing.T) {
 		"bad value":             {nil, driver.ErrSkip, ours},
 	}
 	source, err := os.ReadFile("../wpdb/errors.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, text := range regexp.MustCompile(`(?m)^\tErr\w+ += errors\.New\("(.+)"\)`).FindAllSubmatch(source, -1) {
 		// Schema changes and too large responses have their own tests. No request adds or drops an index.
 		known := slices.Contains([]string{
@@ -198,9 +196,7 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 					if lost {
 						status = http.StatusMultiStatus
 					}
-					if a.want(status).at("results", "errors", 0, "written") != "unknown" {
-						t.Errorf("%s", a.body)
-					}
+					wantEqual(t, "unknown", a.want(status).at("results", "errors", 0, "written"), "%s", a.body)
 					continue
 				}
 				if a.want(http.StatusServiceUnavailable).at("data", "written") != "unknown" || a.header.Get("Retry-After") == "" || a.at("code") != "platform_not_available" {
@@ -221,9 +217,7 @@ func (s *server) waitForCommits() {
 	s.t.Helper()
 	for {
 		running, err := s.database.Threads(s.t.Context(), "db = DATABASE() AND info = 'COMMIT'")
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, err)
 		if len(running) == 0 {
 			return
 		}
@@ -252,9 +246,7 @@ func TestBulkReportsTheOutcomeOfEachBooking(t *testing.T) {
 	inserts = 0
 	body = strings.ReplaceAll(body, "2027-02-05", "2027-02-12")
 	a = s.write(http.MethodPost, "/bookings/bulk", body, "Idempotency-Key", "a").want(http.StatusServiceUnavailable)
-	if a.at("data", "written") != "unknown" {
-		t.Errorf("%s", a.body)
-	}
+	wantEqual(t, "unknown", a.at("data", "written"), "%s", a.body)
 	inserts = -10
 	s.write(http.MethodPost, "/bookings/bulk", body, "Idempotency-Key", "a").want(http.StatusCreated)
 }

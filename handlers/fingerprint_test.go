@@ -33,9 +33,7 @@ func TestFingerprint(t *testing.T) {
 	}
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
-	if got := ask(s); got != "" {
-		t.Errorf("%s without an id", got)
-	}
+	wantEqual(t, "", ask(s), "without an id")
 	database.Execute(t, id)
 	first := ask(s)
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(first) || ask(s) != first {
@@ -54,11 +52,7 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("at another address %q", moved)
 	}
 	database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
-	if got := ask(s); got != moved {
-		t.Errorf("a site that is not ready has %q", got)
-	}
+	wantEqual(t, moved, ask(s), "a site that is not ready has")
 	database.Execute(t, "RENAME TABLE wp_bookside_change_positions TO elsewhere")
-	if got := ask(s); got != "" {
-		t.Errorf("%q without the table", got)
-	}
+	wantEqual(t, "", ask(s), "without the table")
 }

@@ -19,13 +19,9 @@ import (
 func newServerOf(t *testing.T, text string) (*server, sitefile.Content) {
 	t.Helper()
 	site, err := sitefile.Parse("site.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	content, err := site.Build(now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s := newServer(t, fixtures.New(t, content.Site()))
 	s.clock = content.Now
 	for _, key := range content.Keys {
@@ -59,9 +55,7 @@ func TestFixtureIsServed(t *testing.T) {
 		"B5": "2027-01-19 10:00 pending Anna Schmidt Lovelace not_paid",
 		"B6": "2027-01-12 12:00 approved Anna Schmidt Hopper fully_paid",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("bookings (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, got, "bookings")
 	for query, free := range map[string]bool{
 		"service_id=2&agent_id=1&date=2027-01-13": true,
 		"service_id=2&agent_id=1&date=2027-01-14": false, // a day off
@@ -133,13 +127,9 @@ keys: [{name: tests, key: lp_test_fixture, permissions: [read, write]}]
 				}
 			}
 			parsed, err := sitefile.Parse("site.yaml", []byte(site+"bookings: [{service: Massage, agent: Jörg, customer: Grace Hopper, start: tomorrow 10:00"+noun+"}]\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			with, err := parsed.Build(time.Time{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			described := newRowsOf(with, without)
 			sortRows(written)
 			sortRows(described)
@@ -176,9 +166,7 @@ keys: [{name: tests, key: lp_test_fixture, permissions: [read, write]}]
 	}
 	got := s.texts(`SELECT CONCAT_WS(' ', JSON_VALUE(process_info, '$.name'), to_run_after_utc, JSON_VALUE(settings, '$.action_data.pa_1.to'), JSON_VALUE(settings, '$.action_data.pa_1.subject'))
 		FROM wp_latepoint_process_jobs ORDER BY id`)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("jobs (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, got, "jobs")
 }
 
 // comparable returns a row with its table, without what is drawn at random.

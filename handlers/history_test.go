@@ -141,9 +141,7 @@ func TestHistoryIsLinearizable(t *testing.T) {
 	c := newHistoryClients(t)
 	c.run(40, 3)
 	verdict := c.history.Check(time.Minute)
-	if verdict != history.Linearizable {
-		t.Errorf("%s:\n%s", verdict, c.history)
-	}
+	wantEqual(t, history.Linearizable, verdict, "%s", c.history)
 	outcomes := c.history.Outcomes()
 	t.Log(outcomes)
 	for _, kind := range []history.Kind{history.Create, history.Move, history.Cancel, history.Hold, history.Availability, history.Read} {
@@ -384,8 +382,6 @@ func TestWritesNeverDeadlock(t *testing.T) {
 		}
 	}
 	for i, s := range servers {
-		if n := s.platform.TransactionConflicts(); n != 0 {
-			t.Errorf("server %d of %d requests: %d transactions had to be retried", i, answered[i].Load(), n)
-		}
+		wantEqual(t, int64(0), s.platform.TransactionConflicts(), "server %d, of %d requests: retried transactions", i, answered[i].Load())
 	}
 }

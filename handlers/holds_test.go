@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/fixtures"
@@ -34,9 +32,7 @@ func (s *server) explained(t testing.TB) string {
 	a := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
 	for _, slot := range a.at("data", "explain", "unavailable").([]any) {
 		if slot := slot.(map[string]any); slot["start_time"] == "10:00" {
-			if slot["booking_id"] != nil {
-				t.Errorf("a booking is in the way: %v", slot)
-			}
+			wantEqual(t, nil, slot["booking_id"], "a booking is in the way: %v", slot)
 			return slot["reason"].(string)
 		}
 	}
@@ -56,9 +52,7 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`)).want(http.StatusCreated).at("data", "id"))
 	made := s.write(http.MethodPost, "/holds", holdBody()).want(http.StatusCreated)
 	golden(t, "hold_created", made.body)
-	if diff := cmp.Diff(made.at("data"), s.get(fmt.Sprint("/holds/", made.at("data", "id"))).want(http.StatusOK).at("data")); diff != "" {
-		t.Errorf("made and read differ:\n%s", diff)
-	}
+	wantEqual(t, made.at("data"), s.get(fmt.Sprint("/holds/", made.at("data", "id"))).want(http.StatusOK).at("data"), "made and read differ")
 	free := func() []any {
 		return s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK).at("data", "available_slots").([]any)
 	}
@@ -75,38 +69,24 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 	}
 	s.clock = s.clock.Add(5*time.Minute - time.Second)
 	before := s.database.Snapshot(t)
-	if reason := s.explained(t); reason != "hold" {
-		t.Errorf("reason %q", reason)
-	}
-	if n := fmt.Sprint(agents()); n != "0" {
-		t.Errorf("%s agents are free", n)
-	}
+	wantEqual(t, "hold", s.explained(t), "reason")
+	wantEqual(t, "0", fmt.Sprint(agents()), "free agents")
 	for name, w := range writes {
 		a := s.write(w.method, w.path, w.body).want(http.StatusConflict)
-		if a.at("error", "details", "conflicting_booking_id") != nil {
-			t.Errorf("%s: %s", name, a.body)
-		}
+		wantEqual(t, nil, a.at("error", "details", "conflicting_booking_id"), "%s: %s", name, a.body)
 		named := a.at("error", "details", "available_slots").([]any)
 		if w.method == http.MethodPut { // a booking need not keep clear of itself
 			named = slices.DeleteFunc(named, func(start any) bool { return start.(string) >= "14:00" })
 		}
-		if diff := cmp.Diff(free(), named); diff != "" {
-			t.Errorf("%s: (-offered +named):\n%s", name, diff)
-		}
+		wantEqual(t, free(), named, "%s", name)
 	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`]`).want(http.StatusBadRequest)
-	if bulk.at("results", "errors", 0, "error") != "Time slot not available" {
-		t.Errorf("%s", bulk.body)
-	}
+	wantEqual(t, "Time slot not available", bulk.at("results", "errors", 0, "error"), "%s", bulk.body)
 	wantNoWrites(t, "holds", before, "bookside_api_keys", "bookside_locks")
 
 	s.clock = s.clock.Add(time.Second)
-	if reason := s.explained(t); reason != "" {
-		t.Errorf("after the hold: %q", reason)
-	}
-	if n := fmt.Sprint(agents()); n != "1" {
-		t.Errorf("after the hold %s agents are free", n)
-	}
+	wantEqual(t, "", s.explained(t), "after the hold")
+	wantEqual(t, "1", fmt.Sprint(agents()), "free agents after the hold")
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 }
 
@@ -136,9 +116,7 @@ func TestHoldBecomesABooking(t *testing.T) {
 	booked := s.write(http.MethodPost, "/bookings", use("agent_id", `"any"`, "location_id", `"any"`, "start_time", `"10:00"`), "Idempotency-Key", "h").want(http.StatusCreated)
 	wantSameButNew(t, "dry run", dry, booked)
 	got := fmt.Sprintf("%v %v %v %v", booked.at("data", "start_date"), booked.at("data", "start_time"), booked.at("data", "duration"), booked.at("data", "total_attendees"))
-	if got != "2027-02-05 10:00 90 2" {
-		t.Errorf("booked %s", got)
-	}
+	wantEqual(t, "2027-02-05 10:00 90 2", got, "booked")
 	s.write(http.MethodPost, "/bookings", use("agent_id", `"any"`, "location_id", `"any"`, "start_time", `"10:00"`), "Idempotency-Key", "h").want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", use()).want(http.StatusConflict)
 	s.write(http.MethodDelete, "/holds/"+id, "").want(http.StatusNotFound)
@@ -154,9 +132,7 @@ func TestHoldOutlastsTheBookingWindow(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+2 days')")
 	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.clock = time.Date(2027, 2, 3, 9, 58, 0, 0, zone)
 	id := s.keepSlot(t, holdBody())
 	s.clock = s.clock.Add(4 * time.Minute)
@@ -197,9 +173,7 @@ func TestLostHolds(t *testing.T) {
 			t.Errorf("%s: %s", name, a.body)
 		}
 		details := a.at("error", "details").(map[string]any)
-		if diff := cmp.Diff([]any{c.time, c.free}, []any{details["requested_time"], details["available_slots"]}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		wantEqual(t, []any{c.time, c.free}, []any{details["requested_time"], details["available_slots"]}, "%s", name)
 	}
 	// Whether somebody else has a hold, and on what, makes no difference.
 	for _, fields := range [][]string{{"service_id", ""}, {"start_time", `"11:00"`}, {"start_time", `"15:00"`}, {"service_id", `2`, "agent_id", `1`}, {"duration", `90`, "total_attendees", `1`}} {
@@ -208,16 +182,12 @@ func TestLostHolds(t *testing.T) {
 			a := s.write(http.MethodPost, "/bookings", friday(append(fields, "hold_id", id)...)).want(http.StatusConflict)
 			answers = append(answers, string(a.body))
 		}
-		if answers[0] != answers[1] {
-			t.Errorf("%v: with a foreign hold %s, with an unknown one %s", fields, answers[0], answers[1])
-		}
+		wantEqual(t, answers[1], answers[0], "%v: a foreign hold, instead of an unknown one", fields)
 	}
 	for name, id := range map[string]string{"expired": expired, "deleted": deleted, "foreign": foreign, "unknown": "99999"} {
 		s.get("/holds/" + id).want(http.StatusNotFound)
 		a := s.write(http.MethodDelete, "/holds/"+id, "").want(http.StatusNotFound)
-		if a.at("error", "code") != "hold_not_found" {
-			t.Errorf("%s: %s", name, a.body)
-		}
+		wantEqual(t, "hold_not_found", a.at("error", "code"), "%s: %s", name, a.body)
 	}
 	wantNoWrites(t, "holds", before, "bookside_api_keys", "bookside_locks")
 	// The sweep removes the rows an hour after they expired.
@@ -241,20 +211,14 @@ func TestLostHolds(t *testing.T) {
 func (s *server) holdRows(t testing.TB) (ids []int) {
 	t.Helper()
 	rows, err := s.database.SQL.QueryContext(t.Context(), "SELECT id FROM wp_bookside_holds ORDER BY id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var id int
-		if err := rows.Scan(&id); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(&id))
 		ids = append(ids, id)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return ids
 }
 
@@ -386,12 +350,8 @@ func TestConcurrentHolds(t *testing.T) {
 			t.Errorf("%s went to %d bookings, and a hold is left: %t", start, booked[start], kept)
 		}
 	}
-	if used != lost {
-		t.Errorf("of two bookings with a hold, %d succeeded and %d failed", used, lost)
-	}
-	if n := len(servers[0].holdRows(t)); n != len(left) {
-		t.Errorf("%d holds, want %v", n, left)
-	}
+	wantEqual(t, lost, used, "of two bookings with a hold, those that succeeded and failed")
+	wantEqual(t, len(left), len(servers[0].holdRows(t)), "holds, of %v", left)
 	if used == 0 && len(left) == 0 {
 		t.Error("no hold lasted: the test proves nothing")
 	}

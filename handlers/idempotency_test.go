@@ -44,9 +44,7 @@ func TestRepeatedRequestsRunOnce(t *testing.T) {
 	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
-	if first.header.Get("Idempotent-Replayed") != "" {
-		t.Error("the first answer is marked as replayed")
-	}
+	wantEqual(t, "", first.header.Get("Idempotent-Replayed"), "Idempotent-Replayed of the first answer")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, first)
 	header := http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}, "Idempotency-Key": {"a"}}
@@ -70,9 +68,7 @@ func TestRepeatedRequestsRunOnce(t *testing.T) {
 			}
 		})
 	}
-	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
-		t.Errorf("%d answers are stored", n)
-	}
+	wantEqual(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").wantReplayOf(t, bulk)
 }
@@ -125,9 +121,7 @@ func (s *server) waitForLock(t testing.TB) {
 	for range 100 {
 		time.Sleep(200 * time.Millisecond) // queried more often, the table shows nothing new
 		waiting, err := s.database.Threads(t.Context(), "db = DATABASE() AND id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT')")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if len(waiting) > 0 {
 			return
 		}
@@ -146,9 +140,7 @@ func TestIdempotencyInProgress(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	site, err := s.database.SQL.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer site.Rollback()
 	if _, err := site.ExecContext(t.Context(), "UPDATE wp_bookside_locks SET n = n + 1 WHERE kind = 4 AND id = 5"); err != nil {
 		t.Fatal(err)
@@ -158,15 +150,11 @@ func TestIdempotencyInProgress(t *testing.T) {
 	s.waitForLock(t)
 	repeated := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a")
 	wantCode(t, repeated, http.StatusConflict, "idempotency_in_progress")
-	if got := repeated.header.Get("Retry-After"); got != "5" {
-		t.Errorf("Retry-After %q", got)
-	}
+	wantEqual(t, "5", repeated.header.Get("Retry-After"), "Retry-After")
 	wantCode(t, s.write(http.MethodPost, "/bookings", `{"notes":"x"}`, "Idempotency-Key", "a"), http.StatusConflict, "idempotency_in_progress")
 	s.write(http.MethodPost, "/bookings", `{}`, "Idempotency-Key", "b").want(http.StatusBadRequest)
 	s.write(http.MethodPost, "/bookings/bulk", `[{}]`, "Idempotency-Key", "a").want(http.StatusBadRequest)
-	if err := site.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, site.Rollback())
 	created := (<-first).want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, created)
 }
@@ -234,9 +222,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, first)
 	s.clock = now.Add(24 * time.Hour)
 	wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a"), http.StatusConflict, "time_slot_unavailable")
-	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
-		t.Errorf("%d answers are stored", n)
-	}
+	wantEqual(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 	monday := friday("start_date", `"2027-02-08"`)
 	again := s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").want(http.StatusCreated) // with another body
 	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").wantReplayOf(t, again)
@@ -251,9 +237,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 		t.Errorf("%d answers were deleted, %v", deleted, err)
 	}
 	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").wantReplayOf(t, again)
-	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
-		t.Errorf("%d answers are stored", n)
-	}
+	wantEqual(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 }
 
 // faultyServer is a writer over a connection that can be cut.
@@ -304,17 +288,11 @@ func TestIdempotencyAfterALostCommit(t *testing.T) {
 			if a.at("code") != "platform_not_available" || a.header.Get("Retry-After") == "" {
 				t.Errorf("%s", a.body)
 			}
-			if n := s.count("latepoint_bookings", at+" AND agent_id = 5"); n != map[bool]int{true: 1}[c.created] {
-				t.Errorf("%d bookings after the cut", n)
-			}
+			wantEqual(t, map[bool]int{true: 1}[c.created], s.count("latepoint_bookings", at+" AND agent_id = 5"), "bookings after the cut")
 			again := s.again("/bookings", body, name).want(http.StatusCreated)
-			if replayed := again.header.Get("Idempotent-Replayed") == "true"; replayed != c.created {
-				t.Errorf("replayed: %t", replayed)
-			}
+			wantEqual(t, c.created, again.header.Get("Idempotent-Replayed") == "true", "replayed")
 			s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).wantReplayOf(t, again)
-			if n := s.count("latepoint_bookings", at+" AND agent_id = 5"); n != 1 {
-				t.Errorf("%d bookings", n)
-			}
+			wantEqual(t, 1, s.count("latepoint_bookings", at+" AND agent_id = 5"), "bookings")
 		})
 	}
 }
@@ -346,13 +324,9 @@ func TestRepeatedBulkResumes(t *testing.T) {
 				for ; a.status == http.StatusServiceUnavailable && tries < 4; tries++ {
 					a = s.again("/bookings/bulk", fridays(), "a")
 				}
-				if cut := proxy.Disarm() == 0; cut != (tries == 2) {
-					t.Errorf("%s: cut %t, %d tries", where, cut, tries)
-				}
+				wantEqual(t, tries == 2, proxy.Disarm() == 0, "%s: it was cut, after %d tries", where, tries)
 				a.want(http.StatusMultiStatus)
-				if got := a.at("message"); got != "Bulk booking operation completed. 4 successful, 3 failed out of 7 total." {
-					t.Errorf("%s: %v", where, got)
-				}
+				wantEqual(t, "Bulk booking operation completed. 4 successful, 3 failed out of 7 total.", a.at("message"), "%s", where)
 				for i, want := range []string{"0", "1", "3", "4"} {
 					id := a.at("results", "success", i, "booking_id")
 					if got := fmt.Sprint(a.at("results", "success", i, "index")); got != want || s.count("latepoint_bookings", fmt.Sprintf("id = %v", id)) != 1 {
@@ -360,9 +334,7 @@ func TestRepeatedBulkResumes(t *testing.T) {
 					}
 				}
 				s.write(http.MethodPost, "/bookings/bulk", fridays(), "Idempotency-Key", "a").wantReplayOf(t, a)
-				if n := s.count("latepoint_bookings", "id > 2000"); n != 4 {
-					t.Errorf("%s: %d bookings", where, n)
-				}
+				wantEqual(t, 4, s.count("latepoint_bookings", "id > 2000"), "%s: bookings", where)
 				before.Restore(t)
 			}
 		}
@@ -436,9 +408,7 @@ func TestFailureOfOneBulkBooking(t *testing.T) {
 	}
 	s.write(http.MethodPost, "/bookings/bulk", "["+bad+"]").want(http.StatusInternalServerError)
 	a := s.write(http.MethodPost, "/bookings/bulk", "[{},"+bad+"]", "Idempotency-Key", "none").want(http.StatusBadRequest)
-	if a.at("results", "errors", 1, "error") != "Internal error" {
-		t.Errorf("%s", a.body)
-	}
+	wantEqual(t, "Internal error", a.at("results", "errors", 1, "error"), "%s", a.body)
 	s.database.Execute(t, "DROP TRIGGER fails")
 	s.again("/bookings/bulk", "[{},"+bad+"]", "none").want(http.StatusMultiStatus)
 }
@@ -455,9 +425,7 @@ func TestWithoutIdempotencyKey(t *testing.T) {
 	if more := s.log.last(t).Queries - plain; more != 3 { // look up, claim, store
 		t.Errorf("the header costs %d queries", more)
 	}
-	if n := s.count("bookside_idempotency", "1 = 1"); n != 1 {
-		t.Errorf("%d answers are stored", n)
-	}
+	wantEqual(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 	s.database.Execute(t, "DROP TABLE wp_bookside_idempotency")
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
 	before := s.database.Snapshot(t)

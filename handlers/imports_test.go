@@ -123,9 +123,7 @@ func packages(t *testing.T) []goPackage {
 		if errors.Is(err, io.EOF) {
 			return found
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		found = append(found, p)
 	}
 }

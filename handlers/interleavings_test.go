@@ -343,9 +343,7 @@ func seeds(t *testing.T) int {
 		return 7
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return n
 }
 

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
 )
@@ -42,9 +40,7 @@ func (s *server) wantInvalidRequest(t testing.TB, path string, details map[strin
 		invalid[name] = text
 	}
 	want := map[string]any{"status": "error", "error": map[string]any{"code": code, "message": message, "details": invalid}}
-	if diff := cmp.Diff(want, s.get(escapeQuery(path)).want(http.StatusBadRequest).object()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	wantEqual(t, want, s.get(escapeQuery(path)).want(http.StatusBadRequest).object(), "%s", path)
 }
 
 // wantInvalidParameters checks for the 400 of a list that names exactly these parameters.
@@ -197,22 +193,14 @@ func TestIgnoredParametersAreNamed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			recorder, body := s.exchange(t, c.method, c.target, c.body, c.headers...)
-			if recorder.Code != c.status {
-				t.Errorf("status %d, want %d: %.300s", recorder.Code, c.status, body)
-			}
-			if got := recorder.Header().Get("X-Ignored-Parameters"); got != c.ignored {
-				t.Errorf("X-Ignored-Parameters: %q, want %q", got, c.ignored)
-			}
-			if got := recorder.Header().Get("Preference-Applied"); got != "" {
-				t.Errorf("Preference-Applied: %q", got)
-			}
+			wantEqual(t, c.status, recorder.Code, "status: %.300s", body)
+			wantEqual(t, c.ignored, recorder.Header().Get("X-Ignored-Parameters"), "X-Ignored-Parameters")
+			wantEqual(t, "", recorder.Header().Get("Preference-Applied"), "Preference-Applied")
 		})
 	}
 	first := s.get("/agents?namee=x").want(http.StatusOK)
 	again := s.do(http.MethodGet, "/v1/agents?namee=x", http.Header{"X-Api-Key": {s.key}, "If-None-Match": {first.header.Get("Etag")}}).want(http.StatusNotModified)
-	if got := again.header.Get("X-Ignored-Parameters"); got != "namee" {
-		t.Errorf("unchanged: %q", got)
-	}
+	wantEqual(t, "namee", again.header.Get("X-Ignored-Parameters"), "unchanged")
 }
 
 // TestStrictHandling: with Prefer: handling=strict, and only then, parameters and fields that nothing reads are an error.
@@ -220,9 +208,7 @@ func TestStrictHandling(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	test, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "test", Kind: keys.Test, Permissions: []string{"read", "write"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const target = "/v1/bookings?agentid=3&statuss=approved&colour=red"
 	wrong := map[string]any{"agentid": "Unknown parameter; did you mean agent_id?", "statuss": "Unknown parameter; did you mean status?", "colour": "Unknown parameter"}
 	for _, c := range []struct {
@@ -245,27 +231,19 @@ func TestStrictHandling(t *testing.T) {
 			own.t = t
 			header := http.Header{"X-Api-Key": {c.key}, "Prefer": c.prefer}
 			a := own.do(http.MethodGet, target, maps.Clone(header))
-			if got := a.header.Get("X-Ignored-Parameters"); got != "agentid, colour, statuss" {
-				t.Errorf("X-Ignored-Parameters: %q", got)
-			}
-			if got := a.header.Get("Preference-Applied"); got != c.applied {
-				t.Errorf("Preference-Applied: %q", got)
-			}
+			wantEqual(t, "agentid, colour, statuss", a.header.Get("X-Ignored-Parameters"), "X-Ignored-Parameters")
+			wantEqual(t, c.applied, a.header.Get("Preference-Applied"), "Preference-Applied")
 			if !c.refused {
 				a.want(http.StatusOK)
 				return
 			}
 			a.want(http.StatusBadRequest)
-			if code := a.at("error", "code"); code != "invalid_parameters" {
-				t.Errorf("code %v", code)
-			}
+			wantEqual(t, "invalid_parameters", a.at("error", "code"), "code")
 			if got := a.at("error", "details").(map[string]any); !maps.Equal(got, wrong) {
 				t.Errorf("details %v", got)
 			}
 			fine := own.do(http.MethodGet, "/v1/bookings?agent_id=1&_locale=user", maps.Clone(header)).want(http.StatusOK)
-			if got := fine.header.Get("X-Ignored-Parameters"); got != "" {
-				t.Errorf("X-Ignored-Parameters: %q", got)
-			}
+			wantEqual(t, "", fine.header.Get("X-Ignored-Parameters"), "X-Ignored-Parameters")
 		})
 	}
 	before := s.database.Snapshot(t)
@@ -317,9 +295,7 @@ func TestFieldsInTheQuery(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			recorder, body := s.exchange(t, c.method, c.target, c.body, "Content-Type", c.contentType)
-			if recorder.Code != c.status {
-				t.Errorf("status %d, want %d: %s", recorder.Code, c.status, body)
-			}
+			wantEqual(t, c.status, recorder.Code, "status: %s", body)
 			if c.method == http.MethodPut && recorder.Code == http.StatusOK {
 				_, body = s.exchange(t, http.MethodGet, "/v1/customers/1", "")
 			}

@@ -29,9 +29,7 @@ func (s *server) limitedKey(scope domain.Scope) string {
 	s.t.Helper()
 	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
 	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: all, Scope: scope})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	return secret
 }
 
@@ -182,9 +180,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 						booking := want.object()
 						data, _ := booking["data"].(map[string]any)
 						data["order"], data["transactions"] = nil, []any{}
-						if diff := cmp.Diff(booking, got.object()); diff != "" {
-							t.Errorf("GET %s (-want +got):\n%s", path, diff)
-						}
+						wantEqual(t, booking, got.object(), "GET %s", path)
 						continue
 					}
 					if got.status != want.status || string(got.body) != string(want.body) {
@@ -231,9 +227,7 @@ func TestLimitedValuesMatter(t *testing.T) {
 func generatedQueries(t *testing.T, s *server, route string) map[string][]string {
 	t.Helper()
 	c, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	path := regexp.MustCompile(`:(\w+)`).ReplaceAllString(route, "{$1}")
 	item := c.document.Paths.Find(path)
 	if item == nil {
@@ -258,9 +252,7 @@ func generatedQueries(t *testing.T, s *server, route string) map[string][]string
 		queries[name] = nil
 		for _, value := range s.selected(values) {
 			query, err := url.ParseQuery(limitedBase[route])
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			query.Set(name, value)
 			if name == "page" {
 				query.Set("per_page", "1")
@@ -430,9 +422,7 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 
 	// Any agent means one of its own; inside the scope everything works.
 	any := s.write(http.MethodPost, "/bookings", friday("agent_id", `"any"`, "start_time", `"13:00"`, "customer_id", customer)).want(http.StatusCreated)
-	if agent := any.at("data", "agent", "id"); agent != "5" {
-		t.Errorf("agent %v", agent)
-	}
+	wantEqual(t, "5", any.at("data", "agent", "id"), "agent")
 	s.write(http.MethodPut, "/bookings/"+mine, `{"start_date":"2027-02-12","price":12,"notes":"new"}`).want(http.StatusOK)
 	conflict := s.write(http.MethodPut, "/bookings/"+mine, `{"status":"cancelled"}`).want(http.StatusOK)
 	if conflict.at("data", "status") != "cancelled" || conflict.at("data", "order") != nil {
@@ -476,18 +466,14 @@ func TestLimitedKeysSeeRefunds(t *testing.T) {
 	s, _ := paidOrder(t)
 	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":35,"kind":"refund"}`).want(http.StatusCreated)
 	agent, err := strconv.ParseInt(fmt.Sprint(s.get("/bookings/1441").at("data", "agent", "id")), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.key = s.limitedKey(domain.Scope{Agents: []int64{agent}})
 	for way, shown := range map[string]any{
 		"list":   s.get("/bookings?booking_code="+fmt.Sprint(s.get("/bookings/1441").at("data", "booking_code"))).at("data", 0, "payment_status"),
 		"alone":  s.get("/bookings/1441").at("data", "payment_status"),
 		"change": s.write(http.MethodPut, "/bookings/1441", `{"custom_fields":{}}`).want(http.StatusOK).at("data", "payment_status"),
 	} {
-		if shown != "partially_refunded" {
-			t.Errorf("%s: %v", way, shown)
-		}
+		wantEqual(t, "partially_refunded", shown, "%s", way)
 	}
 }
 
@@ -600,9 +586,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 			for query, found := range map[string]int{
 				"customer_phone=" + c.phone: 0, "customer_phone=5550": 1 + i, "customer_email=" + c.email: 1, "search=Quell&customer_id=" + c.id: 0, "search=gUESs": 1 + i, "search=" + c.email[:4]: 1, "customer_id=" + c.id: 1,
 			} {
-				if n := len(s.get("/bookings?" + query).want(http.StatusOK).records()); n != found {
-					t.Errorf("GET /bookings?%s finds %d, want %d", query, n, found)
-				}
+				wantEqual(t, found, len(s.get("/bookings?"+query).want(http.StatusOK).records()), "found by GET /bookings?%s", query)
 			}
 			if names := each(s.get("/bookings?sort=customer_name&order=asc&per_page=100&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).records(), func(b map[string]any) string {
 				return fmt.Sprint(b["customer"].(map[string]any)["first_name"])
@@ -619,9 +603,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 		if a := s.get("/bookings/" + booking).want(http.StatusOK); a.at("data", "customer", "last_name") != "Quell" || !strings.HasSuffix(fmt.Sprint(a.at("data", "customer", "phone")), c.phone) {
 			t.Errorf("%s", a.body)
 		}
-		if n := len(s.get("/bookings?search=Quell&customer_id=" + c.id + "&agent_id=5").records()); n != 1 {
-			t.Errorf("finds %d", n)
-		}
+		wantEqual(t, 1, len(s.get("/bookings?search=Quell&customer_id="+c.id+"&agent_id=5").records()), "bookings found")
 	}
 	// A customer named by id is one whom the key sees, as it sees them.
 	s.key = other
@@ -653,9 +635,7 @@ func TestNewKeysInheritNothing(t *testing.T) {
 		s.limitedKey(domain.Scope{Agents: []int64{5}})
 	}
 	old, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "old", Kind: keys.Live, Permissions: []string{"read", "write", "delete", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for what, statements := range map[string][]string{
 		"a webhook":      {"INSERT INTO wp_bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at) VALUES ('', 'https://hook.example/', '*', '', '', '', 0, 0, %d, '', 'enabled', 0, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_webhooks"},
 		"a hold":         {"INSERT INTO wp_bookside_holds SELECT NULL, %d, 1, 1, 1, '2027-01-01', '2027-01-01', 0, 0, 0, 0, 0, 1, UTC_TIMESTAMP(), UTC_TIMESTAMP(), ''", "TRUNCATE wp_bookside_holds"},

@@ -23,9 +23,7 @@ import (
 func privateTexts(t *testing.T, s *server) []string {
 	t.Helper()
 	config, err := mysql.ParseDSN(s.database.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	texts := []string{s.key, "wrong-key-of-somebody", "rita.neu@example.test", "+49 30 1234", "30 1234", "Neumann-Geheim", "Second floor, please"}
 	if config.Passwd != "" {
 		texts = append(texts, config.Passwd)
@@ -48,21 +46,15 @@ func privateTexts(t *testing.T, s *server) []string {
 func (s *server) texts(query string) []string {
 	s.t.Helper()
 	rows, err := s.database.SQL.QueryContext(s.t.Context(), query)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	defer rows.Close()
 	var found []string
 	for rows.Next() {
 		var text sql.NullString
-		if err := rows.Scan(&text); err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, rows.Scan(&text))
 		found = append(found, text.String)
 	}
-	if err := rows.Err(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, rows.Err())
 	return found
 }
 
@@ -114,9 +106,7 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 		t.Errorf("only %d entries for the console", len(entries))
 	}
 	log := s.log.String() + strings.Join(entries, "\n")
-	if lines := strings.Count(log, `"msg":"request"`); lines != requests {
-		t.Errorf("%d lines for %d requests", lines, requests)
-	}
+	wantEqual(t, requests, strings.Count(log, `"msg":"request"`), "lines of requests")
 	if !strings.Contains(log, `"msg":"request failed"`) {
 		t.Error("nothing failed")
 	}
@@ -150,9 +140,7 @@ func TestLoggedRequests(t *testing.T) {
 			var lines []logged
 			for text := range strings.Lines(s.log.String()) {
 				var line logged
-				if err := json.Unmarshal([]byte(text), &line); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, json.Unmarshal([]byte(text), &line))
 				lines = append(lines, line)
 			}
 			if len(lines) != 2 || lines[0].Code != "" || lines[1].Code != "booking_not_found" {

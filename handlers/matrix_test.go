@@ -98,9 +98,7 @@ func TestCORS(t *testing.T) {
 		return s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.key}, "Origin": {origin}}).want(http.StatusOK).header
 	}
 	header := ask("https://app.example")
-	if got := header.Get("Access-Control-Allow-Origin"); got != "https://app.example" {
-		t.Errorf("allowed origin %q", got)
-	}
+	wantEqual(t, "https://app.example", header.Get("Access-Control-Allow-Origin"), "allowed origin")
 	exposed := strings.Split(header.Get("Access-Control-Expose-Headers"), ",")
 	for name := range header {
 		mustExpose := strings.Contains(name, "Ratelimit") || name == "X-Request-Id"
@@ -171,9 +169,7 @@ func TestRoutesNeedTheirPermission(t *testing.T) {
 			a.want(http.StatusForbidden)
 			want := fmt.Sprintf(`{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission %s",`+
 				`"details":{"required_permission":"%s","current_permissions":["%s"]}}}`, r.Permission, r.Permission, permission)
-			if string(a.body) != want {
-				t.Errorf("%s %s with %s: %s", r.Method, r.Path, permission, a.body)
-			}
+			wantEqual(t, want, string(a.body), "%s %s with %s: %s", r.Method, r.Path, permission, a.body)
 		}
 	}
 }
@@ -184,17 +180,13 @@ func TestInvalidKeysLookAlike(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	revoked, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "revoked", Kind: keys.Live, Permissions: []string{"read"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if found, err := s.keys.Revoke(t.Context(), key.ID); err != nil || !found {
 		t.Fatalf("revoke: %v %v", found, err)
 	}
 	past := now.Add(-time.Second)
 	expired, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "expired", Kind: keys.Live, Permissions: []string{"read"}, ExpiresAt: &past})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	misspelt := []byte(s.key)
 	misspelt[12] ^= 1
 	bad := map[string]http.Header{
@@ -302,8 +294,6 @@ func TestBasePaths(t *testing.T) {
 	for _, path := range []string{"/status", "/v2/status", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5",
 		"/wp-json//latepoint-api/v1/status", "/wp-json/latepoint-api/v1//status", "//example.org/v1/status"} {
 		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusNotFound)
-		if string(a.body) != noRoute {
-			t.Errorf("%s: %s", path, a.body)
-		}
+		wantEqual(t, noRoute, string(a.body), "%s: %s", path, a.body)
 	}
 }

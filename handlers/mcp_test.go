@@ -49,9 +49,7 @@ func (s *server) agent(t testing.TB, key string) agentClient {
 	t.Cleanup(listener.Close)
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: listener.URL + "/mcp", HTTPClient: &http.Client{Transport: sendKey(key)}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return agentClient{t, session}
 }
@@ -122,9 +120,7 @@ func (o outcome) refused(code string) outcome {
 func (a agentClient) toolNames() (names []string) {
 	a.t.Helper()
 	list, err := a.session.ListTools(a.t.Context(), nil)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	noError(a.t, err)
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
@@ -154,18 +150,12 @@ func TestAgentBooks(t *testing.T) {
 	const slot = `'service_id':4,'agent_id':5,'location_id':1`
 	const route = "/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05"
 	free := a.call("free_times", `{`+slot+`,'date':'2027-02-05'}`).done()
-	if diff := cmp.Diff(s.get(route).want(http.StatusOK).object(), free.at("free_times")); diff != "" {
-		t.Errorf("free times (-route +tool):\n%s", diff)
-	}
+	wantEqual(t, s.get(route).want(http.StatusOK).object(), free.at("free_times"), "free times")
 	a.call("free_times", `{`+slot+`,'duration':35,'date':'2027-02-05'}`).refused("invalid_request")
 	other := a.call("free_times", `{`+slot+`,'duration':35,'any_duration':true,'date':'2027-02-05'}`).done()
-	if other.at("free_times", "data", "duration") != json.Number("35") {
-		t.Errorf("free times of another duration: %s", other.body)
-	}
+	wantEqual(t, json.Number("35"), other.at("free_times", "data", "duration"), "free times of another duration: %s", other.body)
 	anybody := a.call("free_times", `{'service_id':4,'date':'2027-02-05','date_to':'2027-02-12'}`).done()
-	if anybody.at("free_times", "data", "agent_id") != "any" {
-		t.Errorf("free times of anybody: %s", anybody.body)
-	}
+	wantEqual(t, "any", anybody.at("free_times", "data", "agent_id"), "free times of anybody: %s", anybody.body)
 
 	const customer = `'customer':{'first_name':'Rita','last_name':'Neu','email':'rita.neu@example.test'}`
 	const booking = slot + `,'start_date':'2027-02-05','start_time':'10:00',` + customer
@@ -188,9 +178,7 @@ func TestAgentBooks(t *testing.T) {
 	a.call("book", `{'idempotency_key':'rita-2027-02-05','notes':'other',`+booking+`}`).refused("idempotency_key_reused")
 
 	taken := a.call("book", `{'idempotency_key':'otto-2027-02-05','customer_id':9,`+slot+`,'start_date':'2027-02-05','start_time':'10:00'}`).refused("time_slot_unavailable")
-	if diff := cmp.Diff(s.get(route).at("data", "available_slots"), taken.at("error", "details", "available_slots")); diff != "" {
-		t.Errorf("alternatives (-free +named):\n%s", diff)
-	}
+	wantEqual(t, s.get(route).at("data", "available_slots"), taken.at("error", "details", "available_slots"), "alternatives")
 	why := a.call("why_not_free", `{`+slot+`,'date':'2027-02-05'}`).done()
 	if diff := cmp.Diff(s.get(route+"&explain=1").at("data", "explain"), why.at("why_not_free", "data", "explain")); diff != "" || !strings.Contains(string(why.body), `"booking_id":`+id) {
 		t.Errorf("why (-route +tool):\n%s%s", diff, why.body)
@@ -198,9 +186,7 @@ func TestAgentBooks(t *testing.T) {
 
 	const later = `'start_date':'2027-02-05','start_time':'14:00'`
 	a.call("reschedule", `{'idempotency_key':'move-rita','id':`+id+`,`+later+`,'dry_run':true}`).done()
-	if got := s.get("/bookings/"+id).at("data", "start_time"); got != "10:00" {
-		t.Errorf("the dry run moved the booking to %v", got)
-	}
+	wantEqual(t, "10:00", s.get("/bookings/"+id).at("data", "start_time"), "start after the dry run")
 	for range 2 {
 		moved := a.call("reschedule", `{'idempotency_key':'move-rita','id':`+id+`,`+later+`}`).done()
 		if moved.at("reschedule", "data", "start_time") != "14:00" || s.get("/bookings/"+id).at("data", "start_time") != "14:00" {
@@ -212,9 +198,7 @@ func TestAgentBooks(t *testing.T) {
 	if repeated := a.call("reschedule", `{'idempotency_key':'move-rita','id':`+id+`,`+later+`}`).done(); repeated.at("repeated") != true {
 		t.Errorf("repeated: %s", repeated.body)
 	}
-	if got := s.get("/bookings/"+id).at("data", "start_time"); got != "15:00" {
-		t.Errorf("the repetition moved the booking to %v", got)
-	}
+	wantEqual(t, "15:00", s.get("/bookings/"+id).at("data", "start_time"), "start after the repetition")
 
 	day := a.call("bookings", `{'date_from':'2027-02-05','date_to':'2027-02-05','search':'rita neu'}`).done()
 	if len(day.at("bookings", "data").([]any)) != 1 || fmt.Sprint(day.at("bookings", "data", 0, "id")) != id {
@@ -262,9 +246,7 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
 	a := s.agent(t, s.key)
 	list, err := a.session.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var told []string
 	for _, tool := range list.Tools {
 		hints := tool.Annotations
@@ -280,17 +262,13 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 			t.Errorf("%s: %v", tool.Name, tool.InputSchema)
 		}
 		required := fmt.Sprint(tool.InputSchema.(map[string]any)["required"])
-		if demands := strings.Contains(required, "idempotency_key"); demands != (tool.Name == "book" || tool.Name == "reschedule") {
-			t.Errorf("%s demands a key: %t", tool.Name, demands)
-		}
+		wantEqual(t, tool.Name == "book" || tool.Name == "reschedule", strings.Contains(required, "idempotency_key"), "%s demands a key", tool.Name)
 	}
 	want := []string{
 		"book reads false, destroys false", "bookings reads true", "cancel reads false, destroys true", "changes reads true",
 		"free_times reads true", "reschedule reads false, destroys true", "services reads true", "why_not_free reads true",
 	}
-	if diff := cmp.Diff(want, told); diff != "" {
-		t.Errorf("tools (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, told, "tools")
 	if _, err := a.session.CallTool(t.Context(), &sdk.CallToolParams{Name: "drop_tables"}); err == nil {
 		t.Error("an unknown tool answered")
 	}
@@ -390,9 +368,7 @@ func TestToolsInScope(t *testing.T) {
 	}
 
 	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "masked", Kind: keys.Live, Permissions: []string{"read", "write"}, MaskPersonal: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	masked := s.agent(t, secret)
 	email := masked.call("bookings", `{'per_page':1}`).done().at("bookings", "data", 0, "customer", "untrusted", "email")
 	if !strings.Contains(fmt.Sprint(email), "***") {
@@ -464,9 +440,7 @@ func (s *server) post(message string, headers ...string) answer {
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
 	received, err := io.ReadAll(recorder.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	return answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: received}
 }
 
@@ -543,9 +517,7 @@ func TestToolsCostWhatTheirRequestsCost(t *testing.T) {
 	var line struct{ Route, Tool, Code string }
 	for text := range strings.Lines(s.log.String()) {
 		if strings.Contains(text, "free_times") {
-			if err := json.Unmarshal([]byte(text), &line); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text), &line))
 		}
 	}
 	if line.Route != "/mcp" || line.Tool != "free_times" || line.Code != "rate_limit_exceeded" {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/bookside/bookside/adapter/jobs"
@@ -79,16 +78,10 @@ func TestMetricsDocument(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("METRICS.md", []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile("METRICS.md", []byte(text.String()), 0o644))
 		return
 	}
 	want, err := os.ReadFile("METRICS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text.String()); diff != "" {
-		t.Errorf("METRICS.md (-want +got):\n%s", diff)
-	}
+	noError(t, err)
+	wantEqual(t, string(want), text.String(), "METRICS.md")
 }

@@ -42,9 +42,7 @@ func scrapeFrom(t *testing.T, admin *monitor.Admin, m *monitor.Metrics) map[stri
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(recorder.Body.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return families
 }
 
@@ -67,9 +65,7 @@ func wantSamples(t *testing.T, families map[string]*dto.MetricFamily, name strin
 	t.Helper()
 	got := samples(families[name])
 	for labels, value := range want {
-		if got[labels] != value {
-			t.Errorf("%s{%s} is %v, want %v", name, labels, got[labels], value)
-		}
+		wantEqual(t, value, got[labels], "%s{%s}", name, labels)
 		delete(got, labels)
 	}
 	if len(got) > 0 {
@@ -139,9 +135,7 @@ func TestMetricsOfRequests(t *testing.T) {
 		t.Error("no metrics of the runtime or the process")
 	}
 	problems, err := promlint.NewWithMetricFamilies(slices.Collect(maps.Values(got))).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, problem := range problems {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}

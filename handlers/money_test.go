@@ -43,17 +43,11 @@ func TestPaymentsFollowTheirOrder(t *testing.T) {
 			if !of(kept, payment) || of(duplicate, payment) {
 				t.Error("the payment stayed with the customer of before")
 			}
-			if s.count("bookside_change_inbox", "resource = 'payments' AND kind = 'updated' AND resource_id = "+payment) != 1 {
-				t.Error("the journal does not have the payment")
-			}
+			wantEqual(t, 1, s.count("bookside_change_inbox", "resource = 'payments' AND kind = 'updated' AND resource_id = "+payment), "entries of the payment in the journal")
 			s.write(http.MethodDelete, "/customers/"+duplicate, "").want(http.StatusOK)
-			if got := s.get("/orders/" + order).want(http.StatusOK).at("payment_status"); got != "fully_paid" {
-				t.Errorf("the order is %v", got)
-			}
+			wantEqual(t, "fully_paid", s.get("/orders/"+order).want(http.StatusOK).at("payment_status"), "the order")
 			s.wantFields(t, "/payments/"+payment, map[string]any{"amount": "40.0000", "customer_id": kept})
-			if got := s.get("/customers/"+kept).at("data", "stats", "total_spent"); got != "40.00" {
-				t.Errorf("spent %v", got)
-			}
+			wantEqual(t, "40.00", s.get("/customers/"+kept).at("data", "stats", "total_spent"), "spent")
 			s.write(http.MethodDelete, "/bookings/"+booking+"?force=true", "").want(http.StatusOK)
 		})
 	}
@@ -264,9 +258,7 @@ func TestMoneyOfAnOrder(t *testing.T) {
 		}
 		wantMoney(t, s, step.method+" "+step.body, step.spent, step.status, step.invoice)
 	}
-	if n := s.count("latepoint_transaction_refunds", "1"); n != 0 {
-		t.Errorf("%d refunds of the deleted payment are left", n)
-	}
+	wantEqual(t, 0, s.count("latepoint_transaction_refunds", "1"), "refunds left of the deleted payment")
 }
 
 // TestRefusedPayments: what the rules of payments refuse is refused in words, and nothing is written.
@@ -312,9 +304,7 @@ func TestCustomerOfAPayment(t *testing.T) {
 		{"UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403", `{"order_id":1403,"amount":10,"customer_id":12}`, "12"},
 	} {
 		s.database.Execute(t, c.arrange)
-		if got := s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated).at("data", "customer_id"); got != c.want {
-			t.Errorf("%s: the payment is customer %v's, want %s", c.body, got, c.want)
-		}
+		wantEqual(t, c.want, s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated).at("data", "customer_id"), "%s: the payment's customer", c.body)
 	}
 }
 
@@ -344,9 +334,7 @@ func TestPaymentsKeepTheirCustomer(t *testing.T) {
 		if c.kept && string(a.body) != want || !c.kept && a.status != http.StatusOK {
 			t.Errorf("%+v: %d %s", c, a.status, a.body)
 		}
-		if lost := s.get("/payments/90001").status == http.StatusNotFound; lost != (c.order == "8000000" && !c.kept) {
-			t.Errorf("%+v: the payment is lost: %t", c, lost)
-		}
+		wantEqual(t, c.order == "8000000" && !c.kept, s.get("/payments/90001").status == http.StatusNotFound, "%+v: the payment is lost", c)
 		if c.kept {
 			wantNoWrites(t, fmt.Sprintf("%+v", c), before)
 		}
@@ -378,9 +366,7 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 	s.database.Execute(t, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)
 	s.write(http.MethodPut, "/orders/1403", `{"coupon_code":"SERVICE"}`).want(http.StatusOK)
 	s.database.Execute(t, "DROP TABLE wp_latepoint_coupons")
-	if got := s.write(http.MethodPut, order, `{"coupon_code":"winter"}`).want(http.StatusOK).at("coupon_code"); got != "winter" {
-		t.Errorf("stored %v", got)
-	}
+	wantEqual(t, "winter", s.write(http.MethodPut, order, `{"coupon_code":"winter"}`).want(http.StatusOK).at("coupon_code"), "stored")
 }
 
 // TestCouponIsUsedOnce: of several orders that are made, or reopened, at the same time, one gets the last use.

@@ -36,9 +36,7 @@ type documentedMetric struct {
 func documentedMetrics(t *testing.T) map[string]documentedMetric {
 	t.Helper()
 	text, err := os.ReadFile("METRICS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	metrics := map[string]documentedMetric{
 		"up":                            {},
 		"process_start_time_seconds":    {},
@@ -90,17 +88,13 @@ func dashboardExpressions(t *testing.T) (found []expression) {
 func ruleExpressions(t *testing.T) (found []expression) {
 	t.Helper()
 	text, err := os.ReadFile(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var file struct {
 		Groups []struct {
 			Rules []struct{ Alert, Expr string }
 		}
 	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, yaml.Unmarshal(text, &file))
 	for _, group := range file.Groups {
 		for _, rule := range group.Rules {
 			found = append(found, expression{rule.Alert, rule.Expr})
@@ -112,9 +106,7 @@ func ruleExpressions(t *testing.T) (found []expression) {
 func readJSON(t *testing.T, path string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if err := json.Unmarshal(text, into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -191,9 +183,7 @@ func TestAlertRules(t *testing.T) {
 		fmt.Fprintf(&queries, "      - {record: 'query_%d', expr: %q}\n", i, e.text)
 	}
 	dashboardRules := filepath.Join(t.TempDir(), "dashboard.yml")
-	if err := os.WriteFile(dashboardRules, []byte(queries.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(dashboardRules, []byte(queries.String()), 0o600))
 	for _, args := range [][]string{
 		{"check", "rules", rulesFile, dashboardRules},
 		{"test", "rules", rulesTestFile},
@@ -203,9 +193,7 @@ func TestAlertRules(t *testing.T) {
 		}
 	}
 	tests, err := os.ReadFile(rulesTestFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, e := range ruleExpressions(t) {
 		if !strings.Contains(string(tests), `alertname="`+e.where+`"`) {
 			t.Errorf("%s has no case that it fires in", e.where)

@@ -76,9 +76,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 		shown := func(field string) string {
 			a := s.get(path).want(http.StatusOK)
 			var answer struct{ Data map[string]any }
-			if err := json.Unmarshal(a.body, &answer); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(a.body, &answer))
 			if answer.Data == nil && json.Unmarshal(a.body, &answer.Data) != nil {
 				t.Fatalf("%s", a.body)
 			}
@@ -108,9 +106,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 			if strings.HasPrefix(path, "/customers") || strings.HasPrefix(path, "/payments") { // the contract has a single status
 				want = http.StatusBadRequest
 			}
-			if a.status != want {
-				t.Errorf("%s: %s: %d %s", path, field, a.status, a.body)
-			}
+			wantEqual(t, want, a.status, "%s: %s %s", path, field, a.body)
 			wantNoWrites(t, path+" "+field, before)
 		}
 		for _, field := range clearedByNull[resourceAt(path)] {
@@ -132,9 +128,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 		}
 	}
 	s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"phone":null}}`).want(http.StatusOK)
-	if got := s.get("/bookings/"+booking).at("data", "customer", "phone"); got != "" {
-		t.Errorf("phone of the booking's customer: %v", got)
-	}
+	wantEqual(t, "", s.get("/bookings/"+booking).at("data", "customer", "phone"), "phone of the booking's customer")
 	unprocessable("customer.email", "customer.first_name").check(t, "members", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"email":null,"first_name":""}}`))
 	unprocessable("events").check(t, "an empty list", s.write(http.MethodPut, webhook, `{"events":[]}`))
 	unprocessable("customer").check(t, "an object", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":null}`))
@@ -155,9 +149,7 @@ var fieldsOfOtherTests = []string{"cancellation_reason", "dry_run", "extras", "f
 func requireEveryField(t *testing.T, refusing map[string][]string) {
 	t.Helper()
 	contract, err := theContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for path, item := range contract.document.Paths.Map() {
 		if item.Put == nil || path == "/business-hours" { // see TestWeeklyHours
 			continue

@@ -24,14 +24,10 @@ func TestServersWithOtherDefaults(t *testing.T) {
 	s := newServer(t, db)
 	want := string(s.get("/bookings?per_page=100").body)
 	account, err := mysql.ParseDSN(db.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	account.Params = map[string]string{"autocommit": "1", "sql_safe_updates": "0"}
 	connector, err := mysql.NewConnector(account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	witness := sql.OpenDB(connector)
 	defer witness.Close()
 	for i, c := range []struct{ set, reset string }{

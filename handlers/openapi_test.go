@@ -34,9 +34,7 @@ func TestOpenAPI(t *testing.T) {
 	golden(t, "openapi", s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
 	for path, server := range map[string]string{"/v1": "/v1", "/wp-json/latepoint-api/v1": "/wp-json/latepoint-api/v1"} {
 		a := s.do(http.MethodGet, path+"/openapi.json", nil).want(http.StatusOK)
-		if got := a.at("servers", 0, "url"); got != server {
-			t.Errorf("%s: server %v", path, got)
-		}
+		wantEqual(t, server, a.at("servers", 0, "url"), "%s: server", path)
 		tag := a.header.Get("ETag")
 		if again := s.do(http.MethodGet, path+"/openapi.json", http.Header{"If-None-Match": {tag}}).want(http.StatusNotModified); len(again.body) > 0 {
 			t.Errorf("%s: a body with 304", path)
@@ -68,9 +66,7 @@ func TestDocsInABrowser(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for _, path := range []string{"/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		traffic := browser.Watch(page, t)
-		if err := chromedp.Do(page, chromedp.EmulateViewport(1200, 1000), chromedp.Navigate(server.URL+path)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, chromedp.Do(page, chromedp.EmulateViewport(1200, 1000), chromedp.Navigate(server.URL+path)))
 		for operation, method := range map[string]string{"bookings-listBookings": "get", "bookings-createBooking": "post"} {
 			got, err := chromedp.Run(page, chromedp.Evaluate[executed](fmt.Sprintf(executeScript, s.key, operation, method), chromedp.EvalAwaitPromise))
 			if err != nil || got.Status != http.StatusOK || !strings.Contains(got.Body, `"booking_code"`) {
@@ -127,9 +123,7 @@ func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
 	sums, err := os.Open("openapi/swaggerui/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer sums.Close()
 	files := 0
 	for lines := bufio.NewScanner(sums); lines.Scan(); files++ {
@@ -147,9 +141,7 @@ func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 			t.Errorf("%s differs when compressed: %v", name, err)
 		}
 	}
-	if files != 2 {
-		t.Errorf("%d files have a checksum, want 2", files)
-	}
+	wantEqual(t, 2, files, "files with a checksum")
 }
 
 // TestDocsHeaders requests every file of the page, and files that do not belong to it.
@@ -175,9 +167,7 @@ func TestDocsHeaders(t *testing.T) {
 		s.do(http.MethodGet, path, nil).want(http.StatusNotFound)
 	}
 	a := s.do(http.MethodGet, "/v1/docs/", nil).want(http.StatusPermanentRedirect)
-	if got := a.header.Get("Location"); got != "../docs" {
-		t.Errorf("a trailing slash redirects to %q", got)
-	}
+	wantEqual(t, "../docs", a.header.Get("Location"), "a trailing slash redirects to")
 }
 
 // TestFrontPageLeadsOn follows the links of the page at the root.
@@ -186,9 +176,7 @@ func TestFrontPageLeadsOn(t *testing.T) {
 	s := newServer(t, small(t))
 	front := s.do(http.MethodGet, "/", nil).want(http.StatusOK)
 	links := regexp.MustCompile(`href="([a-z][^":]*)"`).FindAllSubmatch(front.body, -1)
-	if len(links) != 3 {
-		t.Errorf("%d links", len(links))
-	}
+	wantEqual(t, 3, len(links), "links")
 	for _, link := range links {
 		s.do(http.MethodGet, "/"+string(link[1]), nil).want(http.StatusOK)
 	}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -65,14 +63,10 @@ func TestOrderMeta(t *testing.T) {
 	s := newServer(t, database)
 	for id, want := range map[string][2]any{"1": {"12.5000", "internal <b>"}, "2": {"0.0000", ""}, "3": {"0.0000", ""}} {
 		single := s.get("/orders/" + id).want(http.StatusOK)
-		if got := [2]any{single.at("discount_total"), single.at("notes")}; got != want {
-			t.Errorf("order %s: discount and notes %v, want %v", id, got, want)
-		}
+		wantEqual(t, want, [2]any{single.at("discount_total"), single.at("notes")}, "order %s: discount and notes", id)
 	}
 	row := s.get("/orders?sort=id&order=asc").want(http.StatusOK)
-	if got := [2]any{row.at("data", 0, "discount_total"), row.at("data", 0, "notes")}; got != [2]any{"12.5000", "internal <b>"} {
-		t.Errorf("in the list: %v", got)
-	}
+	wantEqual(t, [2]any{"12.5000", "internal <b>"}, [2]any{row.at("data", 0, "discount_total"), row.at("data", 0, "notes")}, "in the list")
 }
 
 func TestOrdersOfTheEdgeSite(t *testing.T) {
@@ -100,15 +94,11 @@ func TestOrderTransactions(t *testing.T) {
 func wantPage(t *testing.T, a answer, ids []string, page, size, total int) {
 	t.Helper()
 	a.want(http.StatusOK)
-	if diff := cmp.Diff(ids, idsOf(a.at("data"))); diff != "" {
-		t.Errorf("ids (-want +got):\n%s", diff)
-	}
+	wantEqual(t, ids, idsOf(a.at("data")), "ids")
 	root := members(t, a.body)
 	pages := (total + size - 1) / size
 	want := fmt.Sprintf(`{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}`, page, size, total, pages, page < pages, page > 1)
-	if got := string(root["pagination"]); got != want {
-		t.Errorf("pagination %s, want %s", got, want)
-	}
+	wantEqual(t, want, string(root["pagination"]), "pagination")
 }
 
 func TestInvoices(t *testing.T) {
@@ -169,23 +159,17 @@ func TestActivitiesShowBundles(t *testing.T) {
 		} `json:"order_data_vars"`
 	}
 	description := rowsOf(t, s.database, "SELECT description FROM wp_latepoint_activities WHERE code = 'order_updated'")[0]
-	if err := json.Unmarshal([]byte(description), &logged); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(description), &logged))
 	for _, state := range []string{"new", "old"} {
 		var shown []string
 		for _, item := range logged.Vars[state].Items {
 			if item.Variant == "bundle" {
 				var data struct{ ID, Name any }
-				if err := json.Unmarshal(item.Data, &data); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, json.Unmarshal(item.Data, &data))
 				shown = append(shown, fmt.Sprintf("%T %v|%v", data.ID, data.ID, data.Name))
 			}
 		}
-		if diff := cmp.Diff([]string{"string " + bundle, "<nil> <nil>|<nil>"}, shown); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", state, diff)
-		}
+		wantEqual(t, []string{"string " + bundle, "<nil> <nil>|<nil>"}, shown, "%s", state)
 	}
 }
 
@@ -198,9 +182,7 @@ func TestWhatIsUnderOrders(t *testing.T) {
 		for _, order := range s.ids(t, "SELECT id FROM {orders}") {
 			of := listing{path: "/orders/" + order + "/" + kind + "s"}
 			own := s.ids(t, "SELECT id FROM {"+table+"} WHERE order_id = "+order+" ORDER BY id")
-			if diff := cmp.Diff(own, of.allIDs(t, s, "")); diff != "" {
-				t.Errorf("%ss of order %s (-want +got):\n%s", kind, order, diff)
-			}
+			wantEqual(t, own, of.allIDs(t, s, ""), "%ss of order %s", kind, order)
 			for _, id := range append(s.ids(t, "SELECT id FROM {"+table+"} ORDER BY id"), "0", "8388608", "99999999999999999999") {
 				path := of.path + "/" + id
 				if !slices.Contains(own, id) {

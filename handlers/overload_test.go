@@ -76,9 +76,7 @@ func TestRequestsNeedOneConnection(t *testing.T) {
 func lockAgents(t *testing.T, database *fixtures.Database) (unlock func()) {
 	t.Helper()
 	conn, err := database.SQL.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES wp_latepoint_agents WRITE"); err != nil {
 		t.Fatal(err)
 	}
@@ -99,9 +97,7 @@ func waitForLocks(t *testing.T, database *fixtures.Database, statements int) {
 	t.Helper()
 	for {
 		waiting, err := database.Threads(t.Context(), "db = DATABASE() AND state = 'Waiting for table metadata lock'")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if len(waiting) >= statements {
 			return
 		}
@@ -189,9 +185,7 @@ func TestKeyHasHalfOfThePlaces(t *testing.T) {
 	waitForLocks(t, database, 2)
 	s.get("/status").want(http.StatusServiceUnavailable)
 	other, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "other", Kind: keys.Live, Permissions: []string{"read"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {other}}).want(http.StatusOK)
 	unlock()
 	running.Wait()
@@ -229,9 +223,7 @@ func TestBulkWithoutConnection(t *testing.T) {
 	s.handler.ServeHTTP(recorder, request)
 	unlock()
 	<-running
-	if recorder.Code != http.StatusServiceUnavailable {
-		t.Errorf("status %d: %s", recorder.Code, recorder.Body)
-	}
+	wantEqual(t, http.StatusServiceUnavailable, recorder.Code, "status: %s", recorder.Body)
 	wantSamples(t, scrape(t, metrics), "bookside_requests_refused_total", map[string]float64{
 		"reason=rate_limit": 0, "reason=failed_keys": 0, "reason=overload": 0, "reason=no_connection": 1,
 	})
@@ -284,9 +276,7 @@ func dial(t *testing.T, address string) net.Conn {
 		return err
 	}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -303,9 +293,7 @@ func say(t *testing.T, conn net.Conn, text string) {
 func hear(t *testing.T, reader *bufio.Reader) (status int, body string) {
 	t.Helper()
 	response, err := http.ReadResponse(reader, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -403,15 +391,11 @@ func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := dial(t, address)
-			if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 			line, rest, _ := strings.Cut(c.request, "\r\n")
 			say(t, conn, line+"\r\nHost: a\r\nX-API-Key: "+c.key+"\r\n"+rest)
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer response.Body.Close()
 			if response.StatusCode != c.status || !response.Close {
 				t.Errorf("status %d, want %d; closing: %t", response.StatusCode, c.status, response.Close)

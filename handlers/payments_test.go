@@ -149,9 +149,7 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 			wantFieldsOf(t, created, want)
 			read := s.get(fmt.Sprintf("/payments/%v", created.at("data", "id"))).want(http.StatusOK)
 			wantFieldsOf(t, read, want)
-			if got := s.get("/orders/1403").at("payment_status"); got != c.order {
-				t.Errorf("the order is %v, want %s", got, c.order)
-			}
+			wantEqual(t, c.order, s.get("/orders/1403").at("payment_status"), "the order")
 			before.Restore(t)
 		})
 	}
@@ -185,12 +183,8 @@ func TestPriceFollowsPayments(t *testing.T) {
 		{"/orders/1403", `{"total":151}`, "partially_paid"},
 	} {
 		a := s.write(http.MethodPut, step.path, step.body).want(http.StatusOK)
-		if got := a.record()["payment_status"]; got != step.want {
-			t.Errorf("%s %s: answered %v, want %s", step.path, step.body, got, step.want)
-		}
-		if got := s.get("/orders/1403").at("payment_status"); got != step.want {
-			t.Errorf("%s %s: stored %v, want %s", step.path, step.body, got, step.want)
-		}
+		wantEqual(t, step.want, a.record()["payment_status"], "%s %s: answered", step.path, step.body)
+		wantEqual(t, step.want, s.get("/orders/1403").at("payment_status"), "%s %s: stored", step.path, step.body)
 	}
 }
 
@@ -207,16 +201,10 @@ func TestPhonesAreFoundHoweverWritten(t *testing.T) {
 		t.Run(phone, func(t *testing.T) {
 			query := url.QueryEscape(phone)
 			for i, id := range []string{"9", "12"} {
-				if found := contains(s.get("/customers?per_page=100&phone="+query).want(http.StatusOK), id); found != want[i] {
-					t.Errorf("%s: customer %s found %t", phone, id, found)
-				}
+				wantEqual(t, want[i], contains(s.get("/customers?per_page=100&phone="+query).want(http.StatusOK), id), "%s: customer %s found", phone, id)
 			}
-			if found := contains(s.get("/bookings?per_page=100&customer_id=9&customer_phone="+query).want(http.StatusOK), "10"); found != want[0] {
-				t.Errorf("%s: booking found %t", phone, found)
-			}
-			if found := contains(s.get("/agents?per_page=100&phone="+query).want(http.StatusOK), "2"); found != want[0] {
-				t.Errorf("%s: agent found %t", phone, found)
-			}
+			wantEqual(t, want[0], contains(s.get("/bookings?per_page=100&customer_id=9&customer_phone="+query).want(http.StatusOK), "10"), "%s: booking found", phone)
+			wantEqual(t, want[0], contains(s.get("/agents?per_page=100&phone="+query).want(http.StatusOK), "2"), "%s: agent found", phone)
 		})
 	}
 }
@@ -289,20 +277,14 @@ func TestRefundsAreDerived(t *testing.T) {
 			for where, got := range map[string]any{
 				"order": order.at("payment_status"), "booking": booking.at("data", "payment_status"), "order of the booking": booking.at("data", "order", "payment_status"),
 			} {
-				if got != c.want {
-					t.Errorf("%s: %v, want %s", where, got, c.want)
-				}
+				wantEqual(t, c.want, got, "%s", where)
 			}
 			for _, list := range []struct{ path, id string }{{"/orders", "1403"}, {"/bookings", "1441"}} {
 				for _, word := range words {
 					a := s.get(list.path + "?per_page=100&customer_id=" + customer + "&payment_status=" + word).want(http.StatusOK)
-					if got := slices.Contains(idsOf(a.at("data")), list.id); got != (word == c.want) {
-						t.Errorf("%s by %s: found %t", list.path, word, got)
-					}
+					wantEqual(t, word == c.want, slices.Contains(idsOf(a.at("data")), list.id), "%s by %s: found", list.path, word)
 					for _, record := range a.records() {
-						if record["payment_status"] != word {
-							t.Errorf("%s by %s: %v", list.path, word, record["payment_status"])
-						}
+						wantEqual(t, word, record["payment_status"], "%s: shown", list.path)
 					}
 				}
 			}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
@@ -71,9 +69,7 @@ func (g guardedMember) without(t testing.TB, value any, path []string) (emptied 
 		return 1
 	}
 	var empty any
-	if err := json.Unmarshal([]byte(g.empty), &empty); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(g.empty), &empty))
 	object[path[0]] = empty
 	if reflect.DeepEqual(inner, empty) {
 		return 0
@@ -97,9 +93,7 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 		JOIN wp_latepoint_order_items i ON i.id = b.order_item_id JOIN wp_latepoint_orders o ON o.id = i.order_id
 		JOIN wp_latepoint_transactions t ON t.order_id = o.id JOIN wp_latepoint_order_invoices v ON v.order_id = o.id
 		WHERE b.status = 'approved' ORDER BY b.id LIMIT 1`).Scan(&booking, &customer, &order, &payment, &invoice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	database.Execute(t, exampleDayOff)
 	fill := strings.NewReplacer("/time-off/:id", "/time-off/412", "/bookings/:id", fmt.Sprint("/bookings/", booking), "/customers/:id", fmt.Sprint("/customers/", customer),
 		"/orders/:id", fmt.Sprint("/orders/", order), "/payments/:id", fmt.Sprint("/payments/", payment), ":invoice_id", fmt.Sprint(invoice),
@@ -153,9 +147,7 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 					}
 				}
 				got := s.as(key.Permissions, r.Method, path, noHours).want(http.StatusOK).object()
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("with %v (-want +got):\n%s", key.Permissions, diff)
-				}
+				wantEqual(t, want, got, "with %v", key.Permissions)
 			}
 		})
 	}
@@ -207,13 +199,9 @@ func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := *s
 			s.t = t
-			if got := s.as([]string{c.write, c.read}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...); got != c.want {
-				t.Errorf("with %s: %v", c.read, got)
-			}
+			wantEqual(t, c.want, s.as([]string{c.write, c.read}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), "with %s", c.read)
 			before.Restore(t)
-			if got := s.as([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...); got != nil {
-				t.Errorf("without %s: %v", c.read, got)
-			}
+			wantEqual(t, nil, s.as([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), "without %s", c.read)
 			before.Restore(t)
 		})
 	}
@@ -228,9 +216,7 @@ func TestIncludesNeedTheirPermission(t *testing.T) {
 		a := s.as([]string{"read_customers"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusForbidden)
 		want := `{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission read_bookings",` +
 			`"details":{"required_permission":"read_bookings","current_permissions":["read_customers"]}}}`
-		if string(a.body) != want {
-			t.Errorf("%s: %s", word, a.body)
-		}
+		wantEqual(t, want, string(a.body), "%s: %s", word, a.body)
 	}
 	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
 		a := s.as([]string{"read_customers", "read_bookings"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusOK)
@@ -255,9 +241,7 @@ func TestStoredResponsesObeyCurrentRights(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	may := []string{"read", "write"}
 	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "shop", Kind: keys.Live, Permissions: may})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.key = secret
 	restrict := func(agents []int64, masked bool, permissions ...string) {
 		t.Helper()
@@ -388,9 +372,7 @@ func TestAdditionalPermissions(t *testing.T) {
 			s.key = s.newKey(without...)
 			between := before.Again(t)
 			a := s.write(c.method, c.path, c.body).want(http.StatusForbidden)
-			if got := a.at("error", "details", "required_permission"); got != c.also {
-				t.Errorf("needs %v", got)
-			}
+			wantEqual(t, c.also, a.at("error", "details", "required_permission"), "the permission needed")
 			for _, change := range summarizeChanges(fixtures.Changes(between, before.Again(t))) {
 				if !strings.HasPrefix(change, "bookside_api_keys") {
 					t.Errorf("rejected, but written: %s", change)
@@ -460,9 +442,7 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 					got = strings.TrimSpace(strings.Replace(row, " now", "", 1))
 				}
 			}
-			if got != c.want {
-				t.Errorf("the customer changed: %q, want %q", got, c.want)
-			}
+			wantEqual(t, c.want, got, "the customer changed")
 			before.Restore(t)
 		})
 	}
@@ -529,13 +509,9 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 			for _, key := range c.shown {
 				want[key] = values[key]
 			}
-			if diff := cmp.Diff(any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta")); diff != "" {
-				t.Errorf("%s, single (-want +got):\n%s", name, diff)
-			}
+			wantEqual(t, any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta"), "%s, single", name)
 			list := s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK)
-			if diff := cmp.Diff(any(want), list.at("data", 0, "meta")); diff != "" {
-				t.Errorf("%s, list (-want +got):\n%s", name, diff)
-			}
+			wantEqual(t, any(want), list.at("data", 0, "meta"), "%s, list", name)
 			for key := range maps.Keys(values) {
 				if key == "" {
 					continue // an empty parameter counts as not sent

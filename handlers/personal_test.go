@@ -24,9 +24,7 @@ func (s *server) maskedKey() string {
 	s.t.Helper()
 	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
 	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: "masked", Kind: keys.Live, Permissions: all, MaskPersonal: true})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	return secret
 }
 
@@ -121,9 +119,7 @@ func TestPersonalFieldsAreMasked(t *testing.T) {
 				continue // of the delivery
 			}
 			has, want := f.Tag.Get("mask") != "", personal.MatchString(name) || name == "data" && f.Type == reflect.TypeFor[*string]()
-			if has != want {
-				t.Errorf("%s.%s: masked %t", of, f.Name, has)
-			}
+			wantEqual(t, want, has, "%s.%s: masked", of, f.Name)
 			if has {
 				masked++
 			}
@@ -190,9 +186,7 @@ func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
 		{http.MethodPost, "/orders", jsonType, `{"customer_id":9,"source_url":""}`, "source_url"},
 	} {
 		a := s.writeAs(c.method, c.path, c.contentType, c.body).want(http.StatusForbidden)
-		if a.at("error", "code") != "personal_data_masked" {
-			t.Errorf("%s %s: %s", c.method, c.path, a.body)
-		}
+		wantEqual(t, "personal_data_masked", a.at("error", "code"), "%s %s: %s", c.method, c.path, a.body)
 	}
 	wantNoWrites(t, "refused", before)
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)

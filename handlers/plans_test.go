@@ -113,9 +113,7 @@ func TestStatementsOfANewBooking(t *testing.T) {
 					jobs++
 				}
 			}
-			if jobs != c.jobs {
-				t.Errorf("%d jobs, want %d", jobs, c.jobs)
-			}
+			wantEqual(t, c.jobs, jobs, "jobs")
 		})
 	}
 }
@@ -146,7 +144,5 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 			}
 		}
 	}
-	if sums != 1 {
-		t.Errorf("%d statements read transactions, want 1", sums)
-	}
+	wantEqual(t, 1, sums, "statements that read transactions")
 }

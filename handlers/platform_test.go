@@ -67,28 +67,20 @@ func TestSchemaChangesWhileServing(t *testing.T) {
 		t.Fatal("the payment has no receipt number")
 	}
 	database.Execute(t, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
-	if got := s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"); got != "" {
-		t.Errorf("receipt_number %v of a dropped column", got)
-	}
+	wantEqual(t, "", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number of a dropped column")
 	s.get("/payments?search=x").want(http.StatusOK)
 	database.Execute(t,
 		"ALTER TABLE wp_latepoint_transactions ADD COLUMN receipt_number varchar(10)",
 		"UPDATE wp_latepoint_transactions SET receipt_number = 'ABCDEFGH'",
 		"UPDATE wp_options SET option_value = '2.3.2' WHERE option_name = 'latepoint_db_version'")
-	if got := s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"); got != "ABCDEFGH" {
-		t.Errorf("receipt_number %v after the update", got)
-	}
+	wantEqual(t, "ABCDEFGH", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number after the update")
 	database.Execute(t, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
-	if n := len(s.get("/coupons").want(http.StatusOK).records()); n != 0 {
-		t.Errorf("%d coupons without their table", n)
-	}
+	wantEqual(t, 0, len(s.get("/coupons").want(http.StatusOK).records()), "coupons without their table")
 	s.get("/customers").want(http.StatusOK)
 	database.Execute(t,
 		"CREATE TABLE wp_latepoint_coupons (id mediumint PRIMARY KEY, code varchar(110), discount_type varchar(110), discount_value decimal(20,4), status varchar(20))",
 		"INSERT INTO wp_latepoint_coupons VALUES (1, 'NEW', 'percent', 10, 'active')")
-	if n := len(s.get("/coupons").want(http.StatusOK).records()); n != 1 {
-		t.Errorf("%d coupons after the add-on made its table", n)
-	}
+	wantEqual(t, 1, len(s.get("/coupons").want(http.StatusOK).records()), "coupons after the add-on made its table")
 }
 
 // TestStatementsDoNotGrowWithPages: a large page runs as many statements as a
@@ -119,9 +111,7 @@ func TestStatementsDoNotGrowWithPages(t *testing.T) {
 				}
 			}
 			s.get("/bookings?search=nobody-is-called-so").want(http.StatusOK)
-			if n := s.log.last(t).Queries; n != 2 {
-				t.Errorf("an empty list costs %d queries", n)
-			}
+			wantEqual(t, 2, s.log.last(t).Queries, "queries of an empty list")
 		})
 	}
 }
@@ -135,15 +125,11 @@ func TestHeadersOfEveryResponse(t *testing.T) {
 		for name, want := range map[string]string{
 			"X-Request-Id": "client-id.1234", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Type": "application/json; charset=UTF-8",
 		} {
-			if got := a.header.Get(name); got != want {
-				t.Errorf("%s: %s is %q", path, name, got)
-			}
+			wantEqual(t, want, a.header.Get(name), "%s: %s", path, name)
 		}
 	}
 	for _, sane := range []string{"7", "short", "A-b_c.9", strings.Repeat("x", 128)} {
-		if got := s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {sane}}).header.Get("X-Request-Id"); got != sane {
-			t.Errorf("request id %q for %q", got, sane)
-		}
+		wantEqual(t, sane, s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {sane}}).header.Get("X-Request-Id"), "request id")
 	}
 	for _, id := range []string{"", "has spaces in it", "é", strings.Repeat("x", 129), "line\nbreak-in-it"} {
 		if got := s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {id}}).header.Get("X-Request-Id"); got == id || len(got) < 20 {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
 )
@@ -60,9 +58,7 @@ func TestPricesAsVisitorsReadThem(t *testing.T) {
 		id := fmt.Sprint(a.at("data", "id"))
 		const order = "FROM wp_latepoint_orders o JOIN wp_latepoint_order_items i ON i.order_id = o.id JOIN wp_latepoint_bookings b ON b.order_item_id = i.id "
 		got := s.texts("SELECT o.price_breakdown " + order + "WHERE b.id = " + id)
-		if diff := cmp.Diff([]string{recorded.Breakdown}, got); diff != "" {
-			t.Errorf("%s (-visitor's +ours):\n%s", recorded.Name, diff)
-		}
+		wantEqual(t, []string{recorded.Breakdown}, got, "%s", recorded.Name)
 		for _, data := range s.texts("SELECT v.data " + order + "JOIN wp_latepoint_order_invoices v ON v.order_id = o.id WHERE b.id = " + id) {
 			if !strings.Contains(data, `,"price_breakdown":`+recorded.Breakdown+`,"tax_id":`) {
 				t.Errorf("%s: the invoice has %s", recorded.Name, data)
@@ -70,9 +66,7 @@ func TestPricesAsVisitorsReadThem(t *testing.T) {
 		}
 		s.database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE id = "+id)
 	}
-	if compared != 172 {
-		t.Errorf("%d prices were compared", compared)
-	}
+	wantEqual(t, 172, compared, "compared prices")
 }
 
 // TestPricesOfUnsetSettings: settings of the currency that are there without a value leave its separators to PHP.
@@ -87,9 +81,7 @@ func TestPricesOfUnsetSettings(t *testing.T) {
 	} {
 		s.database.Execute(t, c.arrange)
 		s.write(http.MethodPost, "/bookings", friday("price", "1234.5")).want(http.StatusCreated)
-		if got := s.texts("SELECT JSON_VALUE(price_breakdown, '$.before_subtotal[0].items[0].value') FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1")[0]; got != c.want {
-			t.Errorf("%s: %s, want %s", c.arrange, got, c.want)
-		}
+		wantEqual(t, c.want, s.texts("SELECT JSON_VALUE(price_breakdown, '$.before_subtotal[0].items[0].value') FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1")[0], "%s", c.arrange)
 		s.database.Execute(t, "DELETE FROM wp_latepoint_bookings ORDER BY id DESC LIMIT 1")
 	}
 }
@@ -115,9 +107,7 @@ func TestPricesInMails(t *testing.T) {
 	actions, err := json.Marshal([]any{map[string]any{"type": "group", "trigger_condition": false, "time_offset": []any{}, "items": []any{
 		map[string]any{"type": "action", "id": "pa_mail", "settings": map[string]any{"status": "active", "type": "send_email", "settings": map[string]string{"to_email": "{{customer_email}}", "content": content}}},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.database.Execute(t, "INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) VALUES ('P', 'order_updated', 'active', '"+quoted(string(actions))+"')")
 	mails := fixtures.RecordedMails(t)
 	for i, mail := range mails {
@@ -152,25 +142,17 @@ func TestPricesInMails(t *testing.T) {
 			}
 			rows = append(rows, shown)
 		}
-		if diff := cmp.Diff(mail.Rows, rows); diff != "" {
-			t.Errorf("%s (-plugin's +ours):\n%s", mail.Name, diff)
-		}
+		wantEqual(t, mail.Rows, rows, "%s", mail.Name)
 		var payments []string
 		for _, cell := range tableCell.FindAllStringSubmatch(texts[1], -1) {
 			payments = append(payments, cell[1])
 		}
-		if diff := cmp.Diff(mail.Payments, append([]string{}, payments...)); diff != "" {
-			t.Errorf("%s, payments (-plugin's +ours):\n%s", mail.Name, diff)
-		}
+		wantEqual(t, mail.Payments, append([]string{}, payments...), "%s, payments", mail.Name)
 		got := map[string]string{}
 		for n, name := range variables {
 			got[name] = texts[2+n]
 		}
-		if diff := cmp.Diff(mail.Variables, got); diff != "" {
-			t.Errorf("%s, variables (-plugin's +ours):\n%s", mail.Name, diff)
-		}
+		wantEqual(t, mail.Variables, got, "%s, variables", mail.Name)
 	}
-	if len(mails) != 61 {
-		t.Errorf("%d mails, of the booking %s", len(mails), id)
-	}
+	wantEqual(t, 61, len(mails), "mails, of the booking %s", id)
 }

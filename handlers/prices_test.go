@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
 )
@@ -41,22 +39,16 @@ func rowOf(t testing.TB, database *fixtures.Database, query string, args ...any)
 func rowsOf(t testing.TB, database *fixtures.Database, query string, args ...any) (found []string) {
 	t.Helper()
 	rows, err := database.SQL.QueryContext(t.Context(), query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for rows.Next() {
 		texts, dests := make([]*string, len(columns)), make([]any, len(columns))
 		for i := range dests {
 			dests[i] = &texts[i]
 		}
-		if err := rows.Scan(dests...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(dests...))
 		var cells []string
 		for _, text := range texts {
 			if text == nil {
@@ -66,9 +58,7 @@ func rowsOf(t testing.TB, database *fixtures.Database, query string, args ...any
 		}
 		found = append(found, strings.Join(cells, "|"))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return found
 }
 
@@ -81,17 +71,13 @@ func TestPricesOfProFeatures(t *testing.T) {
 	a := s.write(http.MethodPost, "/bookings", friday(fields...)).want(http.StatusCreated)
 	id := fmt.Sprint(a.at("data", "id"))
 	read := s.get("/bookings/" + id).want(http.StatusOK)
-	if diff := cmp.Diff(read.at("data"), a.at("data")); diff != "" {
-		t.Errorf("created and read differ (-read +created):\n%s", diff)
-	}
+	wantEqual(t, read.at("data"), a.at("data"), "created and read differ")
 	for _, shown := range []answer{possible, a} {
 		order := shown.at("data", "order")
 		got := fmt.Sprint(shown.at("data", "price"), shown.at("data", "extras"), shown.at("data", "end_time"), shown.at("data", "duration"), order.(map[string]any)["total"])
 		// (85 × 3 + 5 + 2 × 10 + 7.5 × 3) × 0.9, and 10 % tax on that
 		want := "272.2500[map[duration:0 id:7 name:Lunch price:7.5000 quantity:1] map[duration:15 id:4 name:Hot stones price:10.0000 quantity:2]]11:3060299.4750"
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("shown (-want +got):\n%s", diff)
-		}
+		wantEqual(t, want, got, "shown")
 	}
 	const booking = "SELECT duration, start_time, end_time, end_date, end_datetime_utc, total_attendees FROM wp_latepoint_bookings WHERE id = ?"
 	for query, want := range map[string]string{
@@ -104,18 +90,12 @@ func TestPricesOfProFeatures(t *testing.T) {
 			`"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":"-30.2500","value":"-30.25 \u20ac","badge":"welcome10","type":"credit"}]},"taxes":{"items":[{"label":"VAT (10%)","raw_value":"27.2250","value":"27.23 \u20ac"}]}},` +
 			`"total":[],"balance":[]}`,
 	} {
-		if diff := cmp.Diff(want, rowOf(t, s.database, query, id)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", query, diff)
-		}
+		wantEqual(t, want, rowOf(t, s.database, query, id), "%s", query)
 	}
 	extras := rowsOf(t, s.database, "SELECT service_extra_id, duration, quantity, price, created_at = updated_at FROM wp_latepoint_bookings_service_extras WHERE booking_id = ? ORDER BY id", id)
-	if diff := cmp.Diff([]string{"7|0|1|7.5000|1", "4|15|2|10.0000|1"}, extras); diff != "" {
-		t.Errorf("extras (-want +got):\n%s", diff)
-	}
+	wantEqual(t, []string{"7|0|1|7.5000|1", "4|15|2|10.0000|1"}, extras, "extras")
 	listed := s.get("/bookings?customer_id=9&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).records()
-	if diff := cmp.Diff(a.at("data", "extras"), listed[0]["extras"]); diff != "" {
-		t.Errorf("listed (-want +got):\n%s", diff)
-	}
+	wantEqual(t, a.at("data", "extras"), listed[0]["extras"], "listed")
 }
 
 // TestPricesOfOneBooking: the settings of Pro Features that affect a price.
@@ -146,9 +126,7 @@ func TestPricesOfOneBooking(t *testing.T) {
 			for _, field := range []string{"subtotal", "coupon_discount", "tax_total", "total"} {
 				got = append(got, fmt.Sprint(a.at("data", "order", field)))
 			}
-			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			wantEqual(t, c.want, strings.Join(got, " "), "prices")
 		})
 	}
 }
@@ -191,9 +169,7 @@ func TestRefusedExtrasAndCoupons(t *testing.T) {
 			}
 			for _, dry := range []string{"true", "false"} {
 				a := s.write(http.MethodPost, "/bookings", friday(append(slices.Clone(c.fields), "dry_run", dry)...)).want(c.status)
-				if got := a.at("error", "details", c.field); got != c.message {
-					t.Errorf("dry run %s: %v, want %q", dry, a.at("error", "details"), c.message)
-				}
+				wantEqual(t, c.message, a.at("error", "details", c.field), "dry run %s: %v", dry, a.at("error", "details"))
 			}
 		})
 	}
@@ -217,9 +193,7 @@ func TestCouponsTellNothingAboutCustomers(t *testing.T) {
 		s.database.Execute(t, "UPDATE wp_latepoint_coupons SET rules = '"+rules+"', active_to = NULL WHERE code = 'MINUS5'")
 		for key, want := range map[string]string{all: known, limited: "This coupon cannot be used for this booking"} {
 			s.key = key
-			if got := s.write(http.MethodPost, "/bookings", body).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"); got != want {
-				t.Errorf("%s: %v, want %q", rules, got, want)
-			}
+			wantEqual(t, want, s.write(http.MethodPost, "/bookings", body).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"), "%s", rules)
 		}
 	}
 }
@@ -230,19 +204,13 @@ func TestExtrasOfHold(t *testing.T) {
 	s := proSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1 WHERE id = 4")
 	hold := s.write(http.MethodPost, "/holds", holdBody("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
-	if got := fmt.Sprint(hold.at("data", "end_time"), hold.at("data", "duration")); got != "11:3060" {
-		t.Errorf("the hold is until %s", got)
-	}
+	wantEqual(t, "11:3060", fmt.Sprint(hold.at("data", "end_time"), hold.at("data", "duration")), "end and duration of the hold")
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"11:15"`, "duration", `15`)).want(http.StatusConflict)
 	id := fmt.Sprint(hold.at("data", "id"))
 	differs := s.write(http.MethodPost, "/bookings", friday("hold_id", id, "extras", `[{"id":4}]`)).want(http.StatusUnprocessableEntity)
-	if got := differs.at("error", "details", "extras"); got != "Differs from the hold" {
-		t.Errorf("other extras: %v", got)
-	}
+	wantEqual(t, "Differs from the hold", differs.at("error", "details", "extras"), "other extras")
 	a := s.write(http.MethodPost, "/bookings", friday("hold_id", id)).want(http.StatusCreated)
-	if got := fmt.Sprint(a.at("data", "end_time"), a.at("data", "price"), a.at("data", "extras", 0, "quantity")); got != "11:30110.00002" {
-		t.Errorf("booked: %s", got)
-	}
+	wantEqual(t, "11:30110.00002", fmt.Sprint(a.at("data", "end_time"), a.at("data", "price"), a.at("data", "extras", 0, "quantity")), "booked")
 }
 
 // TestCheckedFieldsOfHold: a hold is refused for a price, coupon or custom fields that its booking could not have, whoever the
@@ -292,12 +260,8 @@ func TestPlainSiteIgnoresExtras(t *testing.T) {
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	a := s.write(http.MethodPost, "/bookings", friday("total_attendees", `2`, "extras", `[{"id":99}]`, "coupon_code", `"NONE"`)).want(http.StatusCreated)
 	data := a.at("data").(map[string]any)
-	if got := fmt.Sprint(data["price"], data["end_time"], data["extras"], a.at("data", "order", "total")); got != "85.000011:00<nil>85.0000" {
-		t.Errorf("booked: %s", got)
-	}
-	if got := rowOf(t, s.database, "SELECT item_data LIKE '%total_attendees%', (SELECT COUNT(*) FROM wp_latepoint_bookings_service_extras) FROM wp_latepoint_order_items ORDER BY id DESC LIMIT 1"); got != "0|0" {
-		t.Errorf("stored: %s", got)
-	}
+	wantEqual(t, "85.000011:00<nil>85.0000", fmt.Sprint(data["price"], data["end_time"], data["extras"], a.at("data", "order", "total")), "booked")
+	wantEqual(t, "0|0", rowOf(t, s.database, "SELECT item_data LIKE '%total_attendees%', (SELECT COUNT(*) FROM wp_latepoint_bookings_service_extras) FROM wp_latepoint_order_items ORDER BY id DESC LIMIT 1"), "stored")
 }
 
 // TestAvailabilityWithExtras: extras make a booking longer, which affects when it can begin.
@@ -324,9 +288,7 @@ func TestAvailabilityWithExtras(t *testing.T) {
 		"&extras=":                                                    "11:00 12:00 60",
 		"&any_duration=1&duration=30&extras=%5B%7B%22id%22%3A4%7D%5D": "11:15 12:00 45",
 	} {
-		if got := last(query); got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		wantEqual(t, want, last(query), "%s", query)
 	}
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated).at("data", "id"))
 	for query, want := range map[string]string{
@@ -334,20 +296,12 @@ func TestAvailabilityWithExtras(t *testing.T) {
 		"&booking_id=" + id + "&extras[0][id]=4": "10:45 12:00 75",
 		"&booking_id=" + id + "&extras=[]":       "11:00 12:00 60",
 	} {
-		if got := last(query); got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		wantEqual(t, want, last(query), "%s", query)
 	}
-	if got := s.get(path+"&extras[0][id]=8").want(http.StatusUnprocessableEntity).at("error", "details", "extras"); got != "Extra 8 is not active" {
-		t.Errorf("a disabled extra: %v", got)
-	}
-	if got := s.get(path+"&extras=4").want(http.StatusBadRequest).at("error", "details", "extras"); got != "Must be a list of objects with id and quantity, each extra once" {
-		t.Errorf("no list: %v", got)
-	}
+	wantEqual(t, "Extra 8 is not active", s.get(path+"&extras[0][id]=8").want(http.StatusUnprocessableEntity).at("error", "details", "extras"), "a disabled extra")
+	wantEqual(t, "Must be a list of objects with id and quantity, each extra once", s.get(path+"&extras=4").want(http.StatusBadRequest).at("error", "details", "extras"), "no list")
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`, "DELETE FROM wp_latepoint_bookings WHERE id = "+id)
-	if got := last("&extras[0][id]=8"); got != "11:00 12:00 60" {
-		t.Errorf("without the add-on: %s", got)
-	}
+	wantEqual(t, "11:00 12:00 60", last("&extras[0][id]=8"), "without the add-on")
 }
 
 // TestStatementsForExtras: the extras of a page take one statement, and on a site without the add-on none.
@@ -395,9 +349,7 @@ func TestDeleteWithProFeatures(t *testing.T) {
 	}
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	s.write(http.MethodDelete, "/bookings/"+second+"?force=1", "").want(http.StatusOK)
-	if kept := left(second); kept != "2|1|1" {
-		t.Errorf("without the add-on, left %s", kept)
-	}
+	wantEqual(t, "2|1|1", left(second), "left without the add-on")
 }
 
 // TestUpdateWithExtras: the duration of a booking follows its extras, whatever else changes; their price
@@ -424,34 +376,24 @@ func TestUpdateWithExtras(t *testing.T) {
 	} {
 		possible := s.write(http.MethodPut, "/bookings/"+id, c.body[:len(c.body)-1]+`,"dry_run":true}`).want(http.StatusOK)
 		a := s.write(http.MethodPut, "/bookings/"+id, c.body).want(http.StatusOK)
-		if diff := cmp.Diff(possible.at("data", "extras"), a.at("data", "extras")); diff != "" {
-			t.Errorf("%s: dry run and write differ:\n%s", c.title, diff)
-		}
-		if diff := cmp.Diff(s.get("/bookings/"+id).at("data"), a.at("data")); diff != "" {
-			t.Errorf("%s: read and written differ:\n%s", c.title, diff)
-		}
+		wantEqual(t, possible.at("data", "extras"), a.at("data", "extras"), "%s: dry run and write differ", c.title)
+		wantEqual(t, s.get("/bookings/"+id).at("data"), a.at("data"), "%s: read and written differ", c.title)
 		got := []string{rowOf(t, s.database, span, id), strings.Join(rowsOf(t, s.database, extras, id), " "), rowOf(t, s.database, item, id)}
-		if diff := cmp.Diff([]string{c.span, c.extras, c.item}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.title, diff)
-		}
+		wantEqual(t, []string{c.span, c.extras, c.item}, got, "%s", c.title)
 	}
 	for body, message := range map[string]string{
 		`{"extras":[{"id":8}]}`:                "Extra 8 is not active",
 		`{"extras":[{"id":4,"quantity":9}]}`:   "Extra 4 can be booked at most 3 times",
 		`{"extras":[{"id":4}],"service_id":2}`: "The service has no extra 4",
 	} {
-		if got := s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"); got != message {
-			t.Errorf("%s: %v", body, got)
-		}
+		wantEqual(t, message, s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"), "%s", body)
 	}
 	s.database.Execute(t, "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'minimum_service_extras_required', 'on'), (4, 'minimum_service_extras_value', '1'), (4, 'maximum_service_extras_required', 'on'), (4, 'maximum_service_extras_value', '1')")
 	for body, message := range map[string]string{
 		`{"extras":[]}`:                  "The service has to be booked with at least 1 extras",
 		`{"extras":[{"id":4},{"id":7}]}`: "The service can be booked with at most 1 extras",
 	} {
-		if got := s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"); got != message {
-			t.Errorf("%s: %v", body, got)
-		}
+		wantEqual(t, message, s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"), "%s", body)
 	}
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`, "customer_id", `8`, "extras", `[{"id":7}]`)).want(http.StatusCreated)
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1 WHERE id = 4", "UPDATE wp_latepoint_service_extras SET duration = 45 WHERE id = 4")
@@ -475,7 +417,5 @@ func TestCouponForFirstOrder(t *testing.T) {
 	book := friday("coupon_code", `"MINUS5"`, "dry_run", `true`)
 	s.write(http.MethodPost, "/bookings", book).want(http.StatusOK)
 	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'open' WHERE customer_id = 9 LIMIT 1")
-	if got := s.write(http.MethodPost, "/bookings", book).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"); got != "The customer has too many orders for this coupon" {
-		t.Error(got)
-	}
+	wantEqual(t, "The customer has too many orders for this coupon", s.write(http.MethodPost, "/bookings", book).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"), "coupon_code")
 }

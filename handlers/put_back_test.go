@@ -34,13 +34,9 @@ func (s *server) shown(path string) map[string]any {
 // putBack sends a record with some fields changed.
 func (s *server) putBack(path string, record map[string]any, changed string, headers ...string) answer {
 	s.t.Helper()
-	if err := json.Unmarshal([]byte(changed), &record); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, json.Unmarshal([]byte(changed), &record))
 	body, err := json.Marshal(record)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	return s.write(http.MethodPut, path, string(body), headers...)
 }
 
@@ -99,9 +95,7 @@ func TestRecordsArePutBack(t *testing.T) {
 		}
 		whole := write(s.shown(c.path))
 		state.Restore(t)
-		if diff := cmp.Diff(write(map[string]any{}), whole); diff != "" {
-			t.Errorf("%s (-that field alone +the whole record):\n%s", name, diff)
-		}
+		wantEqual(t, write(map[string]any{}), whole, "%s", name)
 	}
 }
 
@@ -235,9 +229,7 @@ func TestPutBackWhileTheRecordChanges(t *testing.T) {
 	s := newWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	other, err := s.database.SQL.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer other.Rollback() // committed below
 	if _, err := other.ExecContext(t.Context(), "UPDATE wp_latepoint_orders SET customer_comment = 'theirs', source_id = 'theirs' WHERE id = 1403"); err != nil {
 		t.Fatal(err)
@@ -246,9 +238,7 @@ func TestPutBackWhileTheRecordChanges(t *testing.T) {
 	answers := make(chan answer, 1)
 	go func() { answers <- s.putBack("/orders/1403", record, `{"notes":"ours"}`) }()
 	s.waitForLock(t)
-	if err := other.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, other.Commit())
 	(<-answers).want(http.StatusOK)
 	if after := s.shown("/orders/1403"); after["customer_comment"] != record["customer_comment"] || after["source_id"] != record["source_id"] || after["notes"] != "ours" {
 		t.Errorf("after: %v", after)
@@ -464,11 +454,7 @@ func TestWhatIsIncludedIsPutBack(t *testing.T) {
 	}
 	record["first_name"] = "Nora"
 	body, err := json.Marshal(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.send(http.MethodPut, "/v1"+path, http.Header{"X-Api-Key": {s.key}, "If-Match": {read.header.Get("ETag")}, "Prefer": {"handling=strict"}}, string(body)).want(http.StatusOK)
-	if s.count("latepoint_customers", "id = 153 AND first_name = 'Nora'") != 1 {
-		t.Error("the name is not changed")
-	}
+	wantEqual(t, 1, s.count("latepoint_customers", "id = 153 AND first_name = 'Nora'"), "customers with the new name")
 }

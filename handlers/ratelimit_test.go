@@ -41,13 +41,9 @@ func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
 		case reader:
 			want = "8"
 		}
-		if got := a.header.Get("X-RateLimit-Remaining"); got != want {
-			t.Errorf("%s: %q left, want %q", name, got, want)
-		}
+		wantEqual(t, want, a.header.Get("X-RateLimit-Remaining"), "%s: requests left", name)
 		for _, header := range []string{"X-RateLimit-Limit", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit"} {
-			if present := a.header.Get(header) != ""; present != (want != "") {
-				t.Errorf("%s: %s is %q", name, header, a.header.Get(header))
-			}
+			wantEqual(t, want != "", a.header.Get(header) != "", "%s: %s is %q", name, header, a.header.Get(header))
 		}
 		if got := a.header.Get("Retry-After"); (got != "") != (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
 			t.Errorf("%s: Retry-After %q", name, got)
@@ -78,9 +74,7 @@ const patience = 30 * time.Second
 func newSharedCounter(t *testing.T) *ratelimit.SharedCounter {
 	t.Helper()
 	options, err := redis.ParseURL(fixtures.NewRedis(t).URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	client := redis.NewClient(options)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
@@ -136,16 +130,10 @@ func TestBulkOverASharedLimit(t *testing.T) {
 	s.get("/status").want(http.StatusOK) // records the use of the key
 	before := s.database.Snapshot(t)
 	bulk := "[" + strings.Repeat(friday()+",", 5) + friday() + "]"
-	if left := s.write(http.MethodPost, "/bookings/bulk", bulk).want(http.StatusTooManyRequests).header.Get("X-RateLimit-Remaining"); left != "4" {
-		t.Errorf("%q left", left)
-	}
+	wantEqual(t, "4", s.write(http.MethodPost, "/bookings/bulk", bulk).want(http.StatusTooManyRequests).header.Get("X-RateLimit-Remaining"), "requests left")
 	wantNoWrites(t, "bulk", before)
-	if left := s.write(http.MethodPost, "/bookings/bulk", `[{},{},{}]`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"); left != "1" {
-		t.Errorf("%q left", left)
-	}
-	if n := counter.Fallbacks(); n != 0 {
-		t.Errorf("%d requests were not counted by Redis", n)
-	}
+	wantEqual(t, "1", s.write(http.MethodPost, "/bookings/bulk", `[{},{},{}]`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"), "requests left")
+	wantEqual(t, int64(0), counter.Fallbacks(), "requests not counted by Redis")
 }
 
 // TestAvailabilityOfARangeCostsOneRequestAWeek: a range counts as one request per week or part of a week. A
@@ -179,9 +167,7 @@ func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 	ask := func(to, left string, status int) answer {
 		t.Helper()
 		a := s.get("/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=" + to).want(status)
-		if got := a.header.Get("X-RateLimit-Remaining"); got != left {
-			t.Errorf("until %s: %s requests left, want %s", to, got, left)
-		}
+		wantEqual(t, left, a.header.Get("X-RateLimit-Remaining"), "requests left until %s", to)
 		return a
 	}
 	for left := 51; left >= 6; left -= 9 {

@@ -106,9 +106,7 @@ func (l listing) allIDs(t testing.TB, s *server, query string) []string {
 		}
 		found = append(found, idsOf(body["data"])...)
 		if next, _ := pagination["has_next_page"].(bool); !next {
-			if total := fmt.Sprint(pagination["total"]); total != fmt.Sprint(len(found)) {
-				t.Errorf("total %s of %d records", total, len(found))
-			}
+			wantEqual(t, fmt.Sprint(len(found)), fmt.Sprint(pagination["total"]), "total, of %d records", len(found))
 			return found
 		}
 	}
@@ -134,14 +132,10 @@ func (l listing) wantIDs(t testing.TB, s *server, query string, want []string) {
 				More    bool `json:"has_next_page"`
 			} `json:"pagination"`
 		}
-		if err := json.Unmarshal(a.body, &sizes); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(a.body, &sizes))
 		size = sizes.Pagination.PerPage
 		first, end := (page-1)*size, min(page*size, len(want))
-		if diff := cmp.Diff(want[first:end], idsOf(a.at("data"))); diff != "" {
-			t.Errorf("page %d of %s?%s (-want +got):\n%s", page, l.path, query, diff)
-		}
+		wantEqual(t, want[first:end], idsOf(a.at("data")), "page %d of %s?%s", page, l.path, query)
 		if got := sizes.Pagination; got.Total != len(want) || got.More != (end < len(want)) {
 			t.Errorf("page %d of %s?%s: %+v, want a total of %d", page, l.path, query, got, len(want))
 		}
@@ -184,9 +178,7 @@ func (l listing) pages(t *testing.T, s *server) {
 				if page <= last {
 					want = every[(page-1)*size : min(page*size, len(every))]
 				}
-				if diff := cmp.Diff(want, idsOf(a.at("data"))); diff != "" {
-					t.Errorf("ids (-want +got):\n%s", diff)
-				}
+				wantEqual(t, want, idsOf(a.at("data")), "ids")
 				pagination := fmt.Sprintf(`"pagination":{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}}`,
 					page, size, len(every), last, page < last, page > 1)
 				if !bytes.HasSuffix(a.body, []byte(pagination)) {
@@ -202,9 +194,7 @@ func (s *server) wantNotFound(t testing.TB, path, code, message string) {
 	t.Helper()
 	a := s.get(path).want(http.StatusNotFound)
 	want := fmt.Sprintf(`{"status":"error","error":{"code":%q,"message":%q}}`, code, message)
-	if string(a.body) != want {
-		t.Errorf("%s: %s, want %s", path, a.body, want)
-	}
+	wantEqual(t, want, string(a.body), "%s: %s", path, a.body)
 }
 
 // wantFields compares some fields of the record in "data".

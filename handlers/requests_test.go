@@ -42,9 +42,7 @@ func (k keptServer) list(f keys.RequestFilter) []keys.LogEntry {
 	k.t.Helper()
 	k.kept.Flush(k.t.Context())
 	entries, err := keys.ListRequests(k.t.Context(), k.platform.DB, f, 1000)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	noError(k.t, err)
 	return entries
 }
 
@@ -149,9 +147,7 @@ func (k keptServer) changesOf(e keys.LogEntry, resource journal.Resource) []jour
 	k.t.Helper()
 	for range 3000 {
 		changes, err := k.platform.Journal.OfRequest(k.t.Context(), e.RequestID, 100)
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		noError(k.t, err)
 		if changes = slices.DeleteFunc(changes, func(c journal.Entry) bool { return c.Resource != resource }); len(changes) > 0 {
 			return changes
 		}
@@ -265,9 +261,7 @@ func TestRequestsGoOnWithoutTheTable(t *testing.T) {
 	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_requests").Scan(&written); err != nil || written != kept || k.kept.Dropped() != more {
 		t.Errorf("%d written, %d dropped, %v", written, k.kept.Dropped(), err)
 	}
-	if warnings := strings.Count(k.log.String(), "requests cannot be written"); warnings != 1 {
-		t.Errorf("%d warnings", warnings)
-	}
+	wantEqual(t, 1, strings.Count(k.log.String(), "requests cannot be written"), "warnings")
 }
 
 // TestRequestsAreWrittenAtTheEnd: a server that stops writes what waits.

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -129,9 +130,7 @@ var ownTables sync.Map
 func haveOwnTables(t testing.TB, database *fixtures.Database, db *wpdb.DB) {
 	t.Helper()
 	create, _ := ownTables.LoadOrStore(database.DSN, sync.OnceValue(func() error { return db.CreateOwnTables(t.Context()) }))
-	if err := create.(func() error)(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, create.(func() error)())
 }
 
 func openDatabase(t testing.TB, database *fixtures.Database, connections int, wait time.Duration) *wpdb.DB {
@@ -143,9 +142,7 @@ func openDatabase(t testing.TB, database *fixtures.Database, connections int, wa
 func (s *server) newKey(permissions ...string) string {
 	s.t.Helper()
 	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: s.t.Name()[:min(190, len(s.t.Name()))], Kind: keys.Live, Permissions: permissions})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	return secret
 }
 
@@ -175,9 +172,7 @@ func (s *server) send(method, path string, header http.Header, body string) answ
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
 	received, err := io.ReadAll(recorder.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	a := answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: received}
 	if !s.blind {
 		conform(s.t, request, []byte(body), a)
@@ -246,6 +241,22 @@ func (a answer) records() []map[string]any {
 	return records
 }
 
+// wantEqual fails the test unless got equals want; format and args say what is compared.
+func wantEqual(t testing.TB, want, got any, format string, args ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(format, args...), diff)
+	}
+}
+
+// noError ends the test if there is an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // update rewrites the golden files; a person must then review the differences.
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
@@ -266,18 +277,12 @@ func goldenFile(t testing.TB, name string, text []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, text, 0o644))
 		return
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(text)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	noError(t, err)
+	wantEqual(t, string(want), string(text), "%s", file)
 }
 
 // statement is a statement that was sent to the database, with its arguments.
@@ -291,14 +296,10 @@ type statement struct {
 func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	config, err := mysql.ParseDSN(database.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	config.InterpolateParams, config.ClientFoundRows = true, true
 	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	pool := sql.OpenDB(fixtures.Tap{Connector: connector, See: func(text string, args []any) error { return see(statement{text, args}) }})
 	t.Cleanup(func() {
 		if err := pool.Close(); err != nil {
@@ -306,9 +307,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 		}
 	})
 	db := wpdb.New(pool, database.Prefix)
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.CreateOwnTables(t.Context()))
 	options := handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute}
 	for _, c := range change {
 		c(&options)
@@ -347,9 +346,7 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 	}
 	defer rows.Close()
 	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var steps []step
 	for rows.Next() {
 		var table, access, key, extra sql.NullString
@@ -361,9 +358,7 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 				values[i] = dest
 			}
 		}
-		if err := rows.Scan(values...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(values...))
 		steps = append(steps, step{table.String, access.String, key.String, extra.String})
 	}
 	if err := rows.Err(); err != nil || len(steps) == 0 {
@@ -376,28 +371,20 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 func rowsRead(t *testing.T, database *fixtures.Database, shown statement) int {
 	t.Helper()
 	conn, err := database.SQL.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	counted := func() (sum int) {
 		const counters = "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next', 'Handler_read_prev', 'Handler_read_rnd_next')"
 		rows, err := conn.QueryContext(t.Context(), counters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			var name string
 			var n int
-			if err := rows.Scan(&name, &n); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, rows.Scan(&name, &n))
 			sum += n
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Err())
 		return sum
 	}
 	before := counted()
@@ -409,8 +396,6 @@ func rowsRead(t *testing.T, database *fixtures.Database, shown statement) int {
 	defer rows.Close()
 	for rows.Next() { // the statement ends with its last row
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return counted() - before - 2*overhead
 }

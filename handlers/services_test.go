@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -82,9 +80,7 @@ func TestServicesByDateAndMeta(t *testing.T) {
 	s.wantFields(t, "/services/3", map[string]any{"description": nil, "customer_limit": "5"})
 	s.wantFields(t, "/services/4", map[string]any{"description": ""})
 	for i, want := range []any{nil, `<p>Zwölf Boxkämpfer & 1 "Sylter" Deich</p>`, nil, ""} {
-		if got := s.get("/services").at("data", i, "description"); got != want {
-			t.Errorf("description of service %d is %v, want %v", i+1, got, want)
-		}
+		wantEqual(t, want, s.get("/services").at("data", i, "description"), "description of service %d", i+1)
 	}
 }
 
@@ -108,9 +104,7 @@ func TestServiceIncludes(t *testing.T) {
 		})
 	}
 	categories := s.get("/services?include=categories&per_page=1").want(http.StatusOK).at("categories")
-	if diff := cmp.Diff(s.ids(t, categoryList.sql(find{})), idsOf(categories)); diff != "" {
-		t.Errorf("categories (-want +got):\n%s", diff)
-	}
+	wantEqual(t, s.ids(t, categoryList.sql(find{})), idsOf(categories), "categories")
 	for _, path := range []string{"/services?include=nothing", "/services?include=category;agents", "/services/1?include=categories"} {
 		wantInvalidParameters(t, path, s.get(path), "include")
 	}
@@ -150,9 +144,7 @@ func TestServicesWithExtras(t *testing.T) {
 			}
 		}
 		text, err := json.Marshal(parts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return string(text)
 	}
 	want := map[string]string{
@@ -169,9 +161,7 @@ func TestServicesWithExtras(t *testing.T) {
 		}
 	}
 	for id, want := range want {
-		if got := shown(s.get("/services/" + id + "?include=agents,extras").want(http.StatusOK).at("data")); got != want {
-			t.Errorf("service %s: %s", id, got)
-		}
+		wantEqual(t, want, shown(s.get("/services/"+id+"?include=agents,extras").want(http.StatusOK).at("data")), "service %s", id)
 	}
 	s.get("/services?include=extras&per_page=1").want(http.StatusOK)
 	one := s.log.last(t).Queries
@@ -179,21 +169,15 @@ func TestServicesWithExtras(t *testing.T) {
 	if none := s.log.last(t).Queries; all != one || all != none+2 {
 		t.Errorf("%d statements for all services, %d for one, %d without extras", all, one, none)
 	}
-	if got := shown(without.records()[0]); got != "{}" {
-		t.Errorf("not asked for: %s", got)
-	}
+	wantEqual(t, "{}", shown(without.records()[0]), "not asked for")
 	if got := s.send(http.MethodGet, "/v1/services?include=extras", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}, "").want(http.StatusOK); !strings.Contains(string(got.body), "Hot stones; Lunch") {
 		t.Errorf("as a table: %s", got.body)
 	}
 
 	s.database.Execute(t, activate(pluginFile))
-	if got := shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")); got != "{}" {
-		t.Errorf("Pro Features is not active: %s", got)
-	}
+	wantEqual(t, "{}", shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")), "Pro Features is not active")
 	s.database.Execute(t, setting("active_addons", `["latepoint-pro-features"]`))
-	if got := shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")); got != want["4"] {
-		t.Errorf("in the plugin's own list: %s", got)
-	}
+	wantEqual(t, want["4"], shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")), "in the plugin's own list")
 	plain := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
 	plain.get("/services").want(http.StatusOK)
 	plain.get("/services?per_page=100").want(http.StatusOK)
@@ -229,19 +213,13 @@ func TestCategoryPages(t *testing.T) {
 			if page <= last {
 				want = every[(page-1)*size : min(page*size, len(every))]
 			}
-			if diff := cmp.Diff(want, idsOf(a.at("data"))); diff != "" {
-				t.Errorf("page %d of %d: ids (-want +got):\n%s", page, size, diff)
-			}
+			wantEqual(t, want, idsOf(a.at("data")), "page %d of %d: ids", page, size)
 			root := members(t, a.body)
 			pagination := fmt.Sprintf(`{"current_page":%d,"per_page":%d,"total_items":%d,"total_pages":%d}`, page, size, len(every), last)
-			if got := string(root["pagination"]); got != pagination {
-				t.Errorf("page %d of %d: pagination %s, want %s", page, size, got, pagination)
-			}
+			wantEqual(t, pagination, string(root["pagination"]), "page %d of %d: pagination", page, size)
 		}
 	}
-	if size := s.get("/services/categories").at("pagination", "per_page"); size != json.Number("10") {
-		t.Errorf("default per_page %v", size)
-	}
+	wantEqual(t, json.Number("10"), s.get("/services/categories").at("pagination", "per_page"), "default per_page")
 	for _, query := range []string{"per_page=0", "per_page=101", "per_page=x"} {
 		wantInvalidParameters(t, query, s.get("/services/categories?"+query), "per_page")
 	}
@@ -266,9 +244,7 @@ func TestCategoryFields(t *testing.T) {
 		"6": {"Ouroboros", "", "6", "0", json.Number("0")},
 		"7": {"", "", "0", "0", json.Number("0")},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("categories (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, got, "categories")
 }
 
 // TestCategoriesPathIsNoServiceID: the path of the categories is not mistaken
@@ -276,9 +252,7 @@ func TestCategoryFields(t *testing.T) {
 func TestCategoriesPathIsNoServiceID(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, small(t))
-	if n := len(s.get("/services/categories/").want(http.StatusOK).records()); n != 3 {
-		t.Errorf("%d categories", n)
-	}
+	wantEqual(t, 3, len(s.get("/services/categories/").want(http.StatusOK).records()), "categories")
 	s.get("/services/Categories").want(http.StatusNotFound)
 	s.get("/services/categories/1").want(http.StatusNotFound)
 }

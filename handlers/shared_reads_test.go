@@ -74,9 +74,7 @@ func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 	other := s.newKey("read")
 	secret := s.newKey("read")
 	key, err := s.keys.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var revoked atomic.Bool
 	var readers sync.WaitGroup
 	for i := range 16 {
@@ -91,9 +89,7 @@ func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 				switch {
 				case sent == other:
 					rejected = before
-					if status != http.StatusOK {
-						t.Errorf("another key got %d", status)
-					}
+					wantEqual(t, http.StatusOK, status, "another key")
 				case status == http.StatusUnauthorized:
 					rejected = true
 				case before:
@@ -189,9 +185,7 @@ func TestFreeTimesThatShareStatementsAreTheSame(t *testing.T) {
 	alone := queries() - before
 	const rounds = 4
 	readTogether(rounds, paths, func(path string) {
-		if got := string(s.get(path).want(http.StatusOK).body); got != want[path] {
-			t.Errorf("%s: got %s, want %s", path, got, want[path])
-		}
+		wantEqual(t, want[path], string(s.get(path).want(http.StatusOK).body), "%s", path)
 	})
 	if together := queries() - before - alone; together >= rounds*alone {
 		t.Errorf("%d statements at the same time, %d one after the other: none was shared", together, rounds*alone)
@@ -259,8 +253,6 @@ func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 		t.Fatalf("%d searches fail: %v", failing, alone)
 	}
 	readTogether(20, paths, func(path string) {
-		if got := s.get(path).status; got != alone[path] {
-			t.Errorf("%s: status %d, want %d", path, got, alone[path])
-		}
+		wantEqual(t, alone[path], s.get(path).status, "%s: status", path)
 	})
 }

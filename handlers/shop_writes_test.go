@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -38,9 +36,7 @@ func wantFieldsOf(t *testing.T, a answer, want map[string]any) {
 	for name := range want {
 		names = append(names, name)
 	}
-	if diff := cmp.Diff(want, a.fields(names...)); diff != "" {
-		t.Errorf("record (-want +got):\n%s", diff)
-	}
+	wantEqual(t, want, a.fields(names...), "record")
 }
 
 // TestShopOfEverySite makes, changes and deletes records of the shop on sites of every kind.
@@ -139,9 +135,7 @@ func TestUnexpectedErrorsOfWrites(t *testing.T) {
 		}
 	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`,{}]`).want(http.StatusBadRequest)
-	if got := bulk.at("results", "errors", 0, "error"); got != "Internal error" {
-		t.Errorf("bulk: %v", got)
-	}
+	wantEqual(t, "Internal error", bulk.at("results", "errors", 0, "error"), "bulk")
 	wantNoWrites(t, "failed writes", before)
 	if strings.Contains(s.log.String(), "secret") {
 		t.Error("the log quotes the database")
@@ -220,9 +214,7 @@ func mergeObjects(t testing.TB, first, second string) string {
 		}
 	}
 	text, err := json.Marshal(members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
 }
 
@@ -272,9 +264,7 @@ func TestShopTexts(t *testing.T) {
 				want = "a\a\r\nb"
 			}
 			a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, sent)))
-			if got := a.record()[field]; got != want {
-				t.Errorf("%s %s: %q, want %q", name, field, got, want)
-			}
+			wantEqual(t, want, a.record()[field], "%s %s", name, field)
 			before.Restore(t)
 		}
 	}

@@ -33,9 +33,7 @@ func (s *server) firstDay(t testing.TB, query url.Values) (date string, ok bool)
 	if err == nil {
 		err = json.Unmarshal(raw, &days)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for day, starts := range days {
 		if len(starts) > 0 && (date == "" || day < date) {
 			date = day
@@ -173,9 +171,7 @@ func TestBookingWithoutLocationIsCreatedOnce(t *testing.T) {
 			s.write(http.MethodPost, "/bookings", friday("location_id", "1")).want(http.StatusCreated) // the site allows both
 			body := friday("location_id", location, "start_time", `"13:00"`)
 			created := s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
-			if id := fmt.Sprint(created.at("data", "location", "id")); id != "1" {
-				t.Errorf("made at location %s, want the first one", id)
-			}
+			wantEqual(t, "1", fmt.Sprint(created.at("data", "location", "id")), "the location, which is the first one")
 			if again := s.write(http.MethodPost, "/bookings", body).want(http.StatusConflict); again.at("error", "details", "conflicting_booking_id") != created.at("data", "id") {
 				t.Errorf("%s", again.body)
 			}
@@ -209,9 +205,7 @@ func TestLocationOfABooking(t *testing.T) {
 			if c.change != "" {
 				s.database.Execute(t, c.change)
 			}
-			if got := located(c.query); got != c.want {
-				t.Errorf("location %s, want %s", got, c.want)
-			}
+			wantEqual(t, c.want, located(c.query), "location")
 		})
 	}
 }
@@ -232,9 +226,7 @@ func TestAvailabilityOfABooking(t *testing.T) {
 		"&service_id=0&agent_id=0&location_id=0": "4 5 1 50", "&service_id=6&agent_id=1": "6 1 1 60",
 	} {
 		t.Run(query, func(t *testing.T) {
-			if got := fields(ask(query).want(http.StatusOK)); got != want {
-				t.Errorf("%s: %s, want %s", query, got, want)
-			}
+			wantEqual(t, want, fields(ask(query).want(http.StatusOK)), "%s", query)
 		})
 	}
 	for query, details := range map[string]map[string]string{
@@ -277,9 +269,7 @@ func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET end_time = end_time + 5 WHERE id = "+id,
 		`UPDATE wp_latepoint_order_items SET item_data = '{"id":`+id+`,"end_time":665,"total_attendees":"1","custom_fields":{}}' WHERE id = `+item) // as the Pro add-on stores it
 	a := s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"2"}`).want(http.StatusOK)
-	if got := fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")); got != "2 11:05 2027-02-05T11:05:00+01:00 60" {
-		t.Errorf("%s", got)
-	}
+	wantEqual(t, "2 11:05 2027-02-05T11:05:00+01:00 60", fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")), "attendees, end and duration")
 	if got, want := s.texts("SELECT item_data FROM wp_latepoint_order_items WHERE id = " + item)[0], `{"id":`+id+`,"end_time":665,"total_attendees":"2","custom_fields":{}}`; got != want {
 		t.Errorf("item data %s, want %s", got, want)
 	}
@@ -313,9 +303,7 @@ func TestBookingsOffTheGridCanBeChanged(t *testing.T) {
 	for query, want := range map[string]bool{
 		"": true, "&duration=90": true, "&duration=180": false, "&agent_id=2": true, "&agent_id=any": true, "&agent_id=2&duration=180": true,
 	} {
-		if got := offered(query); got != want {
-			t.Errorf("the own start is offered for %q: %t", query, got)
-		}
+		wantEqual(t, want, offered(query), "the own start is offered for %q", query)
 	}
 	if slices.Contains(s.day(t, "service_id=1&agent_id=2&location_id=1&date=2026-11-24").AvailableSlots, "10:40") {
 		t.Error("10:40 is offered to others")
@@ -370,9 +358,7 @@ func TestAgentsOfStarts(t *testing.T) {
 	}
 	read := func(query string) (d day) {
 		t.Helper()
-		if err := json.Unmarshal(s.get("/availability?"+query).want(http.StatusOK).body, &d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(s.get("/availability?"+query).want(http.StatusOK).body, &d))
 		return d
 	}
 	shared, starts := 0, 0
@@ -382,9 +368,7 @@ func TestAgentsOfStarts(t *testing.T) {
 			alone := map[string][]int64{}
 			for _, agent := range s.get("/agents").records() {
 				id, err := json.Number(agent["id"].(string)).Int64()
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if a := s.get(fmt.Sprintf("/availability?%s&agent_id=%d", query, id)); a.status == http.StatusOK {
 					for _, slot := range read(fmt.Sprintf("%s&agent_id=%d", query, id)).Data.Slots {
 						alone[slot.Start] = append(alone[slot.Start], id)

@@ -40,9 +40,7 @@ func TestTimeZoneOfTheSite(t *testing.T) {
 			database.Execute(t, "UPDATE wp_options SET option_value = '"+test.zone+"' WHERE option_name = 'timezone_string'",
 				"UPDATE wp_options SET option_value = '"+test.offset+"' WHERE option_name = 'gmt_offset'")
 			want := `{"status":"success","data":{"timezone":"` + test.wantZone + `","current_time":"` + test.wantTime + `"}}`
-			if got := string(s.get("/status").want(http.StatusOK).body); got != want {
-				t.Errorf("zone %q, offset %q: %s, want %s", test.zone, test.offset, got, want)
-			}
+			wantEqual(t, want, string(s.get("/status").want(http.StatusOK).body), "zone %q, offset %q", test.zone, test.offset)
 		})
 	}
 	database.Execute(t, "DELETE FROM wp_options WHERE option_name IN ('timezone_string', 'gmt_offset')")

@@ -38,9 +38,7 @@ func TestDaysOff(t *testing.T) {
 	}
 	before := s.database.Snapshot(t)
 	tried := s.write(http.MethodPost, "/time-off", `{"agent_id":5,"date":"2027-02-04","date_to":"2027-02-05","dry_run":true}`).want(http.StatusOK)
-	if fmt.Sprint(tried.at("data", "id")) != "0" {
-		t.Errorf("dry run: %s", tried.body)
-	}
+	wantEqual(t, "0", fmt.Sprint(tried.at("data", "id")), "dry run: %s", tried.body)
 	wantNoWrites(t, "a dry run", before)
 
 	booked := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
@@ -50,42 +48,28 @@ func TestDaysOff(t *testing.T) {
 		made := s.write(http.MethodPost, "/time-off", `{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05"}`).want(http.StatusCreated)
 		rows := customDays(t, s.database)
 		chain := strings.Split(rows[0], "|")[7]
-		if len(chain) != 13 {
-			t.Errorf("chain %q", chain)
-		}
+		wantEqual(t, 13, len(chain), "chain %q", chain)
 		at := now.UTC().Format("2006-01-02 15:04:05")
 		want := []string{c.rows + "|0|0|4|2027-02-04|" + chain + "|" + at + "|" + at, c.rows + "|0|0|5|2027-02-05|" + chain + "|" + at + "|" + at}
-		if diff := cmp.Diff(want, rows); diff != "" {
-			t.Errorf("%s rows (-want +got):\n%s", c.named, diff)
-		}
-		if got := fmt.Sprint(made.at("booking_ids")); got != "["+booked+"]" {
-			t.Errorf("%s: bookings %s, want %s", c.named, got, booked)
-		}
+		wantEqual(t, want, rows, "%s rows", c.named)
+		wantEqual(t, "["+booked+"]", fmt.Sprint(made.at("booking_ids")), "%s: bookings, of %s", c.named, booked)
 		s.wantExisting(`{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05"}`, made)
 		s.wantExisting(`{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05","dry_run":true}`, made)
-		if diff := cmp.Diff(want, customDays(t, s.database)); diff != "" {
-			t.Errorf("%s rows after the same again (-want +got):\n%s", c.named, diff)
-		}
+		wantEqual(t, want, customDays(t, s.database), "%s rows after the same again", c.named)
 		if free := s.starts("2027-02-05"); len(free) > 0 {
 			t.Errorf("%s: free %v", c.named, free)
 		}
 		explained := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
-		if got := explained.at("data", "explain", "missing"); got != "day_off" {
-			t.Errorf("%s: explained by %v", c.named, got)
-		}
+		wantEqual(t, "day_off", explained.at("data", "explain", "missing"), "%s: the reason", c.named)
 		if len(s.starts("2027-02-08")) == 0 {
 			t.Errorf("%s closes other days", c.named)
 		}
 		wantCode(t, s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)), http.StatusConflict, "time_slot_unavailable")
 		path := fmt.Sprint("/time-off/", made.at("data", "id"))
 		read := s.get(path).want(http.StatusOK)
-		if diff := cmp.Diff(read.at("data"), made.at("data")); diff != "" {
-			t.Errorf("%s: read and made differ:\n%s", c.named, diff)
-		}
+		wantEqual(t, read.at("data"), made.at("data"), "%s: read and made differ", c.named)
 		listed := s.get("/time-off?date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK)
-		if diff := cmp.Diff([]any{read.at("data")}, listed.at("data")); diff != "" {
-			t.Errorf("%s: listed and read differ:\n%s", c.named, diff)
-		}
+		wantEqual(t, []any{read.at("data")}, listed.at("data"), "%s: listed and read differ", c.named)
 		wantCode(t, s.write(http.MethodDelete, path, "", "If-Match", `"other"`), http.StatusPreconditionFailed, "precondition_failed")
 		s.write(http.MethodDelete, path, "", "If-Match", read.header.Get("ETag")).want(http.StatusOK)
 		if rows := customDays(t, s.database); len(rows) > 0 || len(s.starts("2027-02-05")) == 0 {
@@ -112,9 +96,7 @@ func (s *server) wantExisting(body string, made answer) {
 	s.t.Helper()
 	again := s.write(http.MethodPost, "/time-off", body)
 	wantCode(s.t, again, http.StatusConflict, "time_off_exists")
-	if got := again.at("error", "details", "time_off_id"); got != made.at("data", "id") {
-		s.t.Errorf("%s: exists as %v, not as %v", body, got, made.at("data", "id"))
-	}
+	wantEqual(s.t, made.at("data", "id"), again.at("error", "details", "time_off_id"), "%s: the one that exists", body)
 }
 
 // TestDaysClosedInLatePoint: a day that was closed twice in LatePoint's calendar is one time off, as LatePoint shows it, and
@@ -150,32 +132,22 @@ func TestHoursOff(t *testing.T) {
 	row := rowOf(t, s.database, `SELECT summary, start_date, end_date, start_time, end_time, start_datetime_utc, end_datetime_utc, service_id, agent_id, location_id, server_timezone, created_at
 		FROM wp_latepoint_blocked_periods WHERE id > 5`)
 	want := "Training x|2027-02-05|2027-02-05|600|690|2027-02-05 09:00:00|2027-02-05 10:30:00|0|5|0||" + now.UTC().Format("2006-01-02 15:04:05")
-	if row != want {
-		t.Errorf("stored %s\nwant %s", row, want)
-	}
+	wantEqual(t, want, row, "stored")
 	s.wantExisting(`{"agent_id":5,"date":"2027-02-05","start_time":"10:00","end_time":"11:30"}`, made)
-	if reason := s.explained(t); reason != "off_period" {
-		t.Errorf("reason %q", reason)
-	}
+	wantEqual(t, "off_period", s.explained(t), "reason")
 	path := fmt.Sprint("/time-off/", made.at("data", "id"))
 	read := s.get(path).want(http.StatusOK)
-	if got := fmt.Sprintf("%v-%v %v", read.at("data", "start_time"), read.at("data", "end_time"), read.at("data", "note")); got != "10:00-11:30 Training x" {
-		t.Errorf("read: %s", read.body)
-	}
+	wantEqual(t, "10:00-11:30 Training x", fmt.Sprintf("%v-%v %v", read.at("data", "start_time"), read.at("data", "end_time"), read.at("data", "note")), "read: %s", read.body)
 	if listed := s.get("/time-off?agent_id=5&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK); cmp.Diff([]any{read.at("data")}, listed.at("data")) != "" {
 		t.Errorf("listed: %s", listed.body)
 	}
 	s.write(http.MethodDelete, path, "").want(http.StatusOK)
-	if diff := cmp.Diff(before, s.starts("2027-02-05")); diff != "" {
-		t.Errorf("afterwards (-before +after):\n%s", diff)
-	}
+	wantEqual(t, before, s.starts("2027-02-05"), "afterwards")
 	midnight := s.write(http.MethodPost, "/time-off", `{"date":"2027-02-05","start_time":"00:00","end_time":"24:00"}`).want(http.StatusCreated)
 	if midnight.at("data", "end_time") != "24:00" || len(s.starts("2027-02-05")) > 0 {
 		t.Errorf("%s", midnight.body)
 	}
-	if row := rowOf(t, s.database, "SELECT start_time, end_time, start_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"); row != "0|1440|NULL" {
-		t.Errorf("stored %s", row)
-	}
+	wantEqual(t, "0|1440|NULL", rowOf(t, s.database, "SELECT start_time, end_time, start_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"), "stored")
 	all := s.get("/time-off?per_page=100").want(http.StatusOK).records()
 	if len(all) < 6 {
 		t.Errorf("only %d are listed", len(all))
@@ -202,9 +174,7 @@ func TestBookingsInTimeOff(t *testing.T) {
 	} {
 		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '2027-02-05', start_time = 1380, "+c.end+" WHERE id = "+booked)
 		tried := s.write(http.MethodPost, "/time-off", `{"agent_id":5,`+c.off+`,"dry_run":true}`).want(http.StatusOK)
-		if got := fmt.Sprint(tried.at("booking_ids")); got != "["+c.want+"]" {
-			t.Errorf("%s, %s: %s, want [%s]", c.end, c.off, got, c.want)
-		}
+		wantEqual(t, "["+c.want+"]", fmt.Sprint(tried.at("booking_ids")), "%s, %s: bookings, of %s", c.end, c.off, c.want)
 	}
 }
 
@@ -218,9 +188,7 @@ func TestHoursOffByTheClock(t *testing.T) {
 		s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 		s.database.Execute(t, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'")
 		s.write(http.MethodPost, "/time-off", fmt.Sprintf(`{"agent_id":5,"date":%q,"start_time":%q,"end_time":%q}`, c.day, c.start, c.end)).want(http.StatusCreated)
-		if got := rowOf(t, s.database, "SELECT start_datetime_utc, end_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"); got != c.want {
-			t.Errorf("%s %s %s-%s: %s, want %s", c.zone, c.day, c.start, c.end, got, c.want)
-		}
+		wantEqual(t, c.want, rowOf(t, s.database, "SELECT start_datetime_utc, end_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"), "%s %s %s-%s", c.zone, c.day, c.start, c.end)
 	}
 }
 
@@ -300,9 +268,7 @@ func TestMaskedTimeOff(t *testing.T) {
 	const hours = `{"agent_id":5,"date":"2027-02-05","start_time":"10:00","end_time":"11:30"`
 	path := fmt.Sprint("/time-off/", s.write(http.MethodPost, "/time-off", hours+`,"note":"Hospital"}`).want(http.StatusCreated).at("data", "id"))
 	s.key = s.maskedKey()
-	if note := s.get(path).want(http.StatusOK).at("data", "note"); note != "***" {
-		t.Errorf("note %v", note)
-	}
+	wantEqual(t, "***", s.get(path).want(http.StatusOK).at("data", "note"), "note")
 	if a := s.get("/time-off?agent_id=5").want(http.StatusOK); strings.Contains(string(a.body), "Hospital") {
 		t.Errorf("listed: %s", a.body)
 	}
@@ -359,9 +325,7 @@ func TestChangesOfTimeOff(t *testing.T) {
 	} {
 		cursor := f.read("/changes", secret).Cursor
 		response := f.request(t.Context(), http.MethodPost, "/time-off", secret, body)
-		if err := response.Body.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, response.Body.Close())
 		if response.StatusCode != http.StatusCreated {
 			t.Fatalf("%s: %d", body, response.StatusCode)
 		}

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/companiontest"
@@ -59,16 +57,12 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
 			s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted booking_deleted'), ('bookside_companion_seen', '"+seen(0)+"')")
 			s.write(http.MethodDelete, "/bookings/"+id, "").want(c.want)
-			if requests != 1 {
-				t.Errorf("told %d times", requests)
-			}
+			wantEqual(t, 1, requests, "requests that told it")
 			var want []string
 			for _, e := range c.events {
 				want = append(want, fmt.Sprintf(e, id))
 			}
-			if diff := cmp.Diff(want, rowsOf(t, s.database, "SELECT event, record_id, COALESCE(old, '') FROM wp_bookside_events ORDER BY id")); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			wantEqual(t, want, rowsOf(t, s.database, "SELECT event, record_id, COALESCE(old, '') FROM wp_bookside_events ORDER BY id"), "events")
 			failed, err := extensions.TroubledEvents(t.Context(), s.platform.DB, now, now.Add(-time.Hour), 10)
 			if _, fails := c.says.(map[string]any); err != nil || len(failed) > 0 != fails || fails && (failed[0].Failure != "no calendar" || failed[0].FinishedAt == "" || failed[0].Repeatable()) {
 				t.Errorf("failed: %+v, %v", failed, err)
@@ -131,18 +125,14 @@ func TestTheCompanionIsGone(t *testing.T) {
 				kinds, answer, kept = []any{"not_honoured", "not_honoured"}, http.StatusOK, nil
 			}
 			site := s.get("/site").want(http.StatusOK)
-			if diff := cmp.Diff(kinds, []any{site.at("data", "extensions", 0, "parts", 0, "kind"), site.at("data", "extensions", 0, "parts", 1, "kind")}); diff != "" {
-				t.Errorf("kinds (-want +got):\n%s", diff)
-			}
+			wantEqual(t, kinds, []any{site.at("data", "extensions", 0, "parts", 0, "kind"), site.at("data", "extensions", 0, "parts", 1, "kind")}, "kinds")
 			s.get("/availability?service_id=4&agent_id=5&date=2027-02-05").want(answer)
 			s.write(http.MethodPut, "/bookings/53", `{"customer_comment":"late"}`).want(http.StatusOK)
 			s.write(http.MethodDelete, "/bookings/53?force=true", "").want(answer)
 			if c.gone == (requests.Load() > 0) {
 				t.Errorf("%d requests to WordPress", requests.Load())
 			}
-			if diff := cmp.Diff(kept, rowsOf(t, s.database, "SELECT event FROM wp_bookside_events ORDER BY id")); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			wantEqual(t, kept, rowsOf(t, s.database, "SELECT event FROM wp_bookside_events ORDER BY id"), "events")
 		})
 	}
 }

@@ -47,9 +47,7 @@ func TestSlotIsTakenByBrokenRows(t *testing.T) {
 			for what, w := range writesOfASlot(other, friday("start_time", `"13:30"`), `{"start_time":"13:30"}`) {
 				a := s.write(w[0], w[1], w[2])
 				if what == "several at once" {
-					if a.want(http.StatusBadRequest).at("results", "errors", 0, "error") != "Time slot not available" {
-						t.Errorf("%s: %s", what, a.body)
-					}
+					wantEqual(t, "Time slot not available", a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), "%s: %s", what, a.body)
 				} else if a.want(http.StatusConflict); what != "a hold" && fmt.Sprint(a.at("error", "details", "conflicting_booking_id")) != taken {
 					t.Errorf("%s: %s", what, a.body)
 				}
@@ -72,9 +70,7 @@ func TestServiceWithoutDuration(t *testing.T) {
 		for name, w := range writesOfASlot(other, friday(), `{"service_id":4}`) {
 			a := s.write(w[0], w[1], w[2])
 			if name == "several at once" {
-				if a.want(http.StatusBadRequest).at("results", "errors", 0, "error") != "duration: "+message {
-					t.Errorf("%s: %s", name, a.body)
-				}
+				wantEqual(t, "duration: "+message, a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), "%s: %s", name, a.body)
 			} else if got := a.want(http.StatusUnprocessableEntity).at("error", "details"); !cmp.Equal(got, any(map[string]any{"duration": message})) {
 				t.Errorf("%s: %s", name, a.body)
 			}
@@ -83,9 +79,7 @@ func TestServiceWithoutDuration(t *testing.T) {
 			"/availability?service_id=4&agent_id=5&date=2027-02-05", "/availability?service_id=4&agent_id=any&date=2027-02-05&date_to=2027-02-08",
 			"/agents/availability?service_id=4&date=2027-02-05&start_time=10:00", "/availability?service_id=4&booking_id=" + other + "&date=2027-02-05",
 		} {
-			if got := s.get(path).want(http.StatusUnprocessableEntity).at("error", "details", "duration"); got != message {
-				t.Errorf("%s: %v", path, got)
-			}
+			wantEqual(t, message, s.get(path).want(http.StatusUnprocessableEntity).at("error", "details", "duration"), "%s", path)
 		}
 		wantNoWrites(t, "without a duration", before, "bookside_api_keys", "bookside_locks")
 	}
@@ -95,9 +89,7 @@ func TestServiceWithoutDuration(t *testing.T) {
 	booked := s.write(http.MethodPost, "/bookings", friday("duration", "60")).want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday("duration", "60")).want(http.StatusConflict)
 	moved := s.write(http.MethodPut, fmt.Sprint("/bookings/", booked.at("data", "id")), `{"start_time":"13:00"}`).want(http.StatusOK)
-	if got := moved.at("data", "end_time"); got != "14:00" {
-		t.Errorf("moved, it ends at %v", got)
-	}
+	wantEqual(t, "14:00", moved.at("data", "end_time"), "its end after the move")
 }
 
 // TestNeverBookable: what can never be booked is a mistake of the request, not a conflict, and names its field.
@@ -141,9 +133,7 @@ func TestNeverBookable(t *testing.T) {
 				}
 				text := fmt.Sprint(a.want(http.StatusBadRequest).at("results", "errors", 0, "error"))
 				field, message, _ := strings.Cut(text, ": ")
-				if c.want[field] != message {
-					t.Errorf("%s: %q", what, text)
-				}
+				wantEqual(t, message, c.want[field], "%s: %q", what, text)
 			}
 			wantNoWrites(t, name, before, "bookside_api_keys", "bookside_locks")
 			s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK)
@@ -168,9 +158,7 @@ func TestStatusesOfTheSite(t *testing.T) {
 		return s.write(http.MethodPut, "/bookings/"+id, `{"status":"`+status+`"}`)
 	}
 	for _, status := range []string{"running_late", "approved", "on_ice", "no_show", "running_late", "on_ice", "pending", "running_late", "completed"} {
-		if got := become(status).want(http.StatusOK).at("data", "status"); got != status {
-			t.Errorf("status %v, want %s", got, status)
-		}
+		wantEqual(t, status, become(status).want(http.StatusOK).at("data", "status"), "status")
 	}
 	unprocessable("status").check(t, "between its own five", become("pending"))
 	unprocessable("status").check(t, "no status of the site", become("running late"))
@@ -181,8 +169,6 @@ func TestStatusesOfTheSite(t *testing.T) {
 	}
 	become("on_ice").want(http.StatusOK)
 	rival := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated).at("data", "id"))
-	if got := fmt.Sprint(become("running_late").want(http.StatusConflict).at("error", "details", "conflicting_booking_id")); got != rival {
-		t.Errorf("conflicts with %s, want %s", got, rival)
-	}
+	wantEqual(t, rival, fmt.Sprint(become("running_late").want(http.StatusConflict).at("error", "details", "conflicting_booking_id")), "the conflicting booking")
 	become("pending").want(http.StatusOK)
 }

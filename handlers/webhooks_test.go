@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/fixtures"
@@ -92,17 +90,13 @@ func TestWebhooksOfAKeyAreCounted(t *testing.T) {
 		all.Wait()
 	}
 	add(40, servers[0].key)
-	if n := servers[0].count("bookside_webhooks", "key_id = 1"); n != 20 {
-		t.Errorf("the key has %d webhooks", n)
-	}
+	wantEqual(t, 20, servers[0].count("bookside_webhooks", "key_id = 1"), "webhooks of the key")
 	var keys []string
 	for range 8 {
 		keys = append(keys, servers[0].newKey("read", "read_changes", "write_webhooks"))
 	}
 	add(128, keys...)
-	if n := servers[0].count("bookside_webhooks", "key_id > 0"); n != 100 {
-		t.Errorf("keys have %d webhooks", n)
-	}
+	wantEqual(t, 100, servers[0].count("bookside_webhooks", "key_id > 0"), "webhooks of all keys")
 	if _, _, err := servers[0].hooks.Add(t.Context(), jobs.NewHook{URL: "https://example.test/hooks", Filter: jobs.HookFilter{Events: []string{"booking.created"}}}); err != nil {
 		t.Errorf("the administrator's: %v", err)
 	}
@@ -151,9 +145,7 @@ func TestConfigurationAllowsPrivateWebhooks(t *testing.T) {
 	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
 	s.hooks.AllowPrivate = true
 	s.write(http.MethodPost, "/webhooks", `{"url":"http://127.0.0.1:9000/","events":["*"]}`).want(http.StatusCreated)
-	if private := scalar[int](t, s, "SELECT allow_private FROM wp_bookside_webhooks"); private != 1 {
-		t.Errorf("allow_private is %d", private)
-	}
+	wantEqual(t, 1, scalar[int](t, s, "SELECT allow_private FROM wp_bookside_webhooks"), "allow_private")
 }
 
 // TestRecordsForWebhooks: a webhook's record is the same as in its list, without what its key may not read.
@@ -168,9 +160,7 @@ func TestRecordsForWebhooks(t *testing.T) {
 	list := s.get("/bookings?per_page=100").want(http.StatusOK)
 	for _, b := range list.records() {
 		if b["id"] == float64(1) {
-			if diff := cmp.Diff(b, answer{t: t, body: all}.object()); diff != "" {
-				t.Errorf("(-list +webhook):\n%s", diff)
-			}
+			wantEqual(t, b, answer{t: t, body: all}.object(), "the webhook alone, instead of in the list")
 		}
 	}
 	if _, found, err := options.Record(t.Context(), 0, jobs.HookFilter{}, journal.Bookings, 8_000_000); err != nil || found {

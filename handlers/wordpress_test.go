@@ -80,14 +80,10 @@ func TestPostAsHeadHasABody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, listening.URL+"/v1/status?_method=HEAD", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	request.Header.Set("X-Api-Key", s.key)
 	response, err := listening.Client().Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	body, err := io.ReadAll(response.Body)
 	if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), `"timezone"`) {
 		t.Errorf("status %d, %v: %q", response.StatusCode, err, body)
@@ -146,9 +142,7 @@ func TestCompanionIsTold(t *testing.T) {
 func TestNamespaceIndex(t *testing.T) {
 	t.Parallel()
 	_, proxy, err := net.ParseCIDR("192.0.2.0/24") // the address of httptest's requests
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()), func(o *handlers.Options) { o.TrustedProxies = []*net.IPNet{proxy} })
 	type endpoint struct {
 		Methods []string
@@ -288,9 +282,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 					return
 				}
 				a.want(http.StatusServiceUnavailable)
-				if message := a.at("message").(string); message != "Nothing is written: "+test.why {
-					t.Errorf("message %q", message)
-				}
+				wantEqual(t, "Nothing is written: "+test.why, a.at("message").(string), "message")
 				if a.header.Get("Retry-After") == "" {
 					t.Error("no Retry-After")
 				}
@@ -304,9 +296,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				}
 				update(test.undo)
 				s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
-				if got := reportLine(t, admin, monitor.WritesRefused); got != "" {
-					t.Errorf("reported afterwards: %s", got)
-				}
+				wantEqual(t, "", reportLine(t, admin, monitor.WritesRefused), "reported afterwards")
 			})
 		}
 	}
