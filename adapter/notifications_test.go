@@ -165,7 +165,7 @@ func sentLater(t *testing.T, d *fixtures.Database, site *session.Session, second
 	t.Helper()
 	later := *site
 	later.Now = site.Now.Add(time.Duration(seconds) * time.Second)
-	if err := notify.SendLeft(t.Context(), &later); err != nil {
+	if err := notify.SendOverdue(t.Context(), &later); err != nil {
 		t.Fatal(err)
 	}
 	return sentMessages(t, d)

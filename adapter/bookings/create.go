@@ -98,7 +98,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (Created, error) {
 		events = slices.Insert(events, 0, notify.Event{Kind: notify.CustomerCreated, After: created})
 	}
 	// Reads come first, so that the writes whose results nobody needs are sent together.
-	confirmed, err := notify.Notify(ctx, tx, w, events, n.Confirm)
+	confirmed, err := notify.Notify(ctx, tx, w, events, notify.Messages(n.Confirm))
 	if err != nil {
 		return Created{}, err
 	}

@@ -65,14 +65,17 @@ func insertBooking(ctx context.Context, tx *session.Tx, w session.WriteSettings,
 	if item.ItemData, err = b.itemData(tx.Session, row, id); err != nil {
 		return notify.Snapshot{}, err
 	}
-	booking, shown, err := notify.NewBooking(ctx, tx.Session, id)
+	booking, err := notify.LoadNewBooking(ctx, tx.Session, id, keys)
+	if err != nil {
+		return notify.Snapshot{}, err
+	}
 	booking.Extras, booking.Reasons = b.what.shownExtras(tx.Session), records.AskedReasons(tx.Session, w.Settings)
 	_, booking.Meta = b.fields.newMeta(tx.Session, id, r)
 	return notify.Snapshot{
 		Customer: booking.Customer,
-		Booking:  &notify.BookingSnapshot{Booking: booking, Keys: keys, Shown: &shown},
+		Booking:  booking,
 		Order:    &notify.OrderSnapshot{Order: order, Items: []records.OrderItem{item}, Payments: []records.Payment{}, Keys: &orderKeys},
-	}, err
+	}, nil
 }
 
 // insertOrder saves the customer and writes the order of a booking and its item, whose data

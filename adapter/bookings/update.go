@@ -106,7 +106,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, patch Patch) (records
 	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
 		return records.BookingDetail{}, err
 	}
-	if _, err = notify.Notify(ctx, tx, w, events, patch.Notify); err != nil {
+	if _, err = notify.Notify(ctx, tx, w, events, notify.Messages(patch.Notify)); err != nil {
 		return records.BookingDetail{}, err
 	}
 	return shownBooking(ctx, tx, after)

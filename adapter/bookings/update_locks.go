@@ -79,8 +79,7 @@ func lockOrder(ctx context.Context, tx *session.Tx, before notify.Snapshot, pric
 		return nil, err
 	}
 	stored.DisplayPaymentStatus = order.DisplayPaymentStatus
-	before.Order = &notify.OrderSnapshot{Order: stored, Payments: order.Payments}
-	if err := before.Order.LoadItems(ctx, tx.Session); err != nil {
+	if before.Order, err = notify.LoadOrderSnapshot(ctx, tx.Session, stored, order.Payments); err != nil {
 		return nil, err
 	}
 	if before.BookingItem() == nil {

@@ -7,6 +7,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -46,7 +47,7 @@ func Create(ctx context.Context, tx *session.Tx, v Patch) (records.Customer, err
 	if err := notify.LogEvents(ctx, tx, w, events); err != nil {
 		return records.Customer{}, err
 	}
-	if _, err := notify.Notify(ctx, tx, w, events, true); err != nil {
+	if _, err := notify.Notify(ctx, tx, w, events, extensions.AllMessages); err != nil {
 		return records.Customer{}, err
 	}
 	return records.LoadCustomer(ctx, tx.Session, c.ID)

@@ -108,16 +108,15 @@ func customerVarsOf(c records.BookingCustomer) customerVars {
 	}
 }
 
-// portionLabels are the plugin's labels for portions of a payment. Other portions have
-// none.
-var portionLabels = map[string]string{"full": "Full Balance", "remaining": "Remaining Balance", "deposit": "Deposit", "custom": "Custom"}
+// paymentPortions are the plugin's labels for portions of an order. Other portions have none.
+var paymentPortions = map[string]string{"full": "Full Balance", "remaining": "Remaining Balance", "deposit": "Deposit", "custom": "Custom"}
 
 func newTransactionVars(w session.WriteSettings, payments []records.Payment) []transactionVars {
 	vars := make([]transactionVars, len(payments))
 	for i, p := range payments {
 		vars[i] = transactionVars{
 			ID: domain.IDText(p.ID), OrderID: domain.OptionalIDText(p.OrderID), InvoiceID: domain.OptionalIDText(p.InvoiceID), Token: p.Token, CustomerID: domain.IDText(p.CustomerID),
-			Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: w.Texts.Of(portionLabels[p.PaymentPortion]),
+			Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: w.Texts.Of(paymentPortions[p.PaymentPortion]),
 			Kind: p.Kind, Status: p.Status, Amount: w.Currency.Format(p.Amount), Notes: p.Notes,
 		}
 	}

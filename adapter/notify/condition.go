@@ -14,10 +14,10 @@ type condition struct {
 	operator, value   string
 }
 
-// OrderItemCounts is the attribute of bookings and orders that is not one of their columns: the number of
+// orderItemCounts is the attribute of bookings and orders that is not one of their columns: the number of
 // items in the order. The plugin counts them for the present record only, so for an old one it is NULL, and
 // it never counts as changed.
-const OrderItemCounts = "order_item_counts"
+const orderItemCounts = "order_item_counts"
 
 // conditionOn parses a property such as booking__status.
 func conditionOn(property, operator, value string) condition {
@@ -51,7 +51,7 @@ func (s Subject) holds(c condition, have string) bool {
 		return toFloat(have) <= toFloat(c.value)
 	case "changed":
 		now, known := s.Objects[strings.TrimPrefix(c.object, "old_")]
-		return !known || c.attribute != OrderItemCounts && !looselyEqual(have, now[c.attribute])
+		return !known || c.attribute != orderItemCounts && !looselyEqual(have, now[c.attribute])
 	case "not_changed":
 		return false // the plugin also requires a change
 	default:

@@ -15,7 +15,7 @@ func TestJobsAreDueOnDatesThereAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if job, _ := p.job(Subject{At: event}, now); job.DueAt.Format(time.DateTime) != want {
+		if job, _ := p.job(Subject{}, event, now); job.DueAt.Format(time.DateTime) != want {
 			t.Errorf("%s: due at %s, want %s", at, job.DueAt.Format(time.DateTime), want)
 		}
 	}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 )
 
@@ -19,6 +20,23 @@ const (
 
 	// As in the plugin, payments have no activities.
 	TransactionCreated eventKind = "transaction_created"
+)
+
+// EventTypes are the event types of processes that an event triggers. Those for start and end are reminders
+// (OsProcessJobsHelper).
+var EventTypes = map[eventKind][]string{
+	CustomerCreated: {"customer_created"},
+	BookingCreated:  {"booking_created", bookingStart, bookingEnd},
+	BookingUpdated:  {"booking_updated", bookingStart, bookingEnd},
+	OrderCreated:    {"order_created"},
+	OrderUpdated:    {"order_updated"},
+
+	TransactionCreated: {"transaction_created"},
+}
+
+const (
+	bookingStart = "booking_start"
+	bookingEnd   = "booking_end"
 )
 
 // Event is something that happened to a customer, a booking, an order or a payment. Its kind determines
@@ -43,5 +61,49 @@ func (e Event) record() (objectType string, id int64) {
 		return "transaction", e.Payment.ID
 	default:
 		return "booking", e.After.Booking.ID
+	}
+}
+
+// The activity data of a message: the ids of the records that it is about.
+type (
+	bookingActivity struct {
+		BookingID  any `json:"booking_id"`
+		AgentID    any `json:"agent_id"`
+		ServiceID  any `json:"service_id"`
+		CustomerID any `json:"customer_id"`
+	}
+	orderActivity struct {
+		OrderID    any `json:"order_id"`
+		CustomerID any `json:"customer_id"`
+	}
+	customerActivity struct {
+		CustomerID any `json:"customer_id"`
+	}
+	transactionActivity struct {
+		TransactionID any `json:"transaction_id"`
+	}
+)
+
+// activityData returns the activity data of an event. As in PHP, a new record has numbers where a loaded
+// one has texts.
+func (e Event) activityData() any {
+	as := func(loaded bool, n int64) any {
+		if loaded {
+			return domain.IDText(n)
+		}
+		return n
+	}
+	updated := e.Kind == BookingUpdated || e.Kind == OrderUpdated
+	customer := as(updated || !e.NewCustomer, e.After.Customer.ID)
+	switch objectType, id := e.record(); objectType {
+	case "customer":
+		return customerActivity{id}
+	case "order":
+		return orderActivity{as(updated, id), customer}
+	case "transaction":
+		return transactionActivity{id}
+	default:
+		b := e.After.Booking
+		return bookingActivity{as(updated, id), as(updated, b.Agent.ID), as(updated, b.ServiceID()), customer}
 	}
 }

@@ -2,12 +2,16 @@ package notify
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // The automations of the recorded site.
@@ -33,49 +37,49 @@ func TestRecordedJobs(t *testing.T) {
 	for _, tc := range []struct {
 		name           string
 		process        Process
-		customer       CustomerVariables
+		customer       records.BookingCustomer
 		status         string
 		activityData   object
 		settings, info string
 	}{
 		{
-			"new customer", confirmationMail, CustomerVariables{FirstName: "Rita", LastName: "Neu", Email: "rita.neu@example.test"}, "approved",
+			"new customer", confirmationMail, records.BookingCustomer{FirstName: "Rita", LastName: "Neu", Email: "rita.neu@example.test"}, "approved",
 			bookingData(2001, 5, 4, 301),
 			`{"action_info":{"pa_Aa1111":{"type":"send_email"}},"action_data":{"pa_Aa1111":{"activity_data":{"booking_id":2001,"agent_id":5,"service_id":4,"customer_id":301},"to":"Rita Neu <rita.neu@example.test>","subject":"Confirmed","content":"Hello Rita","attachments":[]}}}`,
 			`{"name":"Confirmation mail","event_type":"booking_created"}`,
 		},
 		{
-			"existing customer", confirmationMail, CustomerVariables{FirstName: "Zoë", LastName: "Braun", Email: "customer9@example.test"}, "approved",
+			"existing customer", confirmationMail, records.BookingCustomer{FirstName: "Zoë", LastName: "Braun", Email: "customer9@example.test"}, "approved",
 			bookingData(2001, 5, 4, "9"),
 			`{"action_info":{"pa_Aa1111":{"type":"send_email"}},"action_data":{"pa_Aa1111":{"activity_data":{"booking_id":2001,"agent_id":5,"service_id":4,"customer_id":"9"},"to":"Zo\u00eb Braun <customer9@example.test>","subject":"Confirmed","content":"Hello Zo\u00eb","attachments":[]}}}`,
 			`{"name":"Confirmation mail","event_type":"booking_created"}`,
 		},
 		{
-			"special names", confirmationMail, CustomerVariables{FirstName: "Ríta x", LastName: "O'Neu & Söhne", Email: "rita.neu@example.test"}, "approved",
+			"special names", confirmationMail, records.BookingCustomer{FirstName: "Ríta x", LastName: "O'Neu & Söhne", Email: "rita.neu@example.test"}, "approved",
 			bookingData(2001, 5, 4, 301),
 			`{"action_info":{"pa_Aa1111":{"type":"send_email"}},"action_data":{"pa_Aa1111":{"activity_data":{"booking_id":2001,"agent_id":5,"service_id":4,"customer_id":301},"to":"R\u00edta x O'Neu & S\u00f6hne <rita.neu@example.test>","subject":"Confirmed","content":"Hello R\u00edta x","attachments":[]}}}`,
 			`{"name":"Confirmation mail","event_type":"booking_created"}`,
 		},
 		{
-			"status pending to cancelled", changeMail, CustomerVariables{FirstName: "Ben", LastName: "van der Berg", Email: "customer137@example.test"}, "cancelled",
+			"status pending to cancelled", changeMail, records.BookingCustomer{FirstName: "Ben", LastName: "van der Berg", Email: "customer137@example.test"}, "cancelled",
 			bookingData("16", "4", "4", "137"),
 			`{"action_info":{"pa_Bb2222":{"type":"send_email"}},"action_data":{"pa_Bb2222":{"activity_data":{"booking_id":"16","agent_id":"4","service_id":"4","customer_id":"137"},"to":"Ben van der Berg <customer137@example.test>","subject":"Changed","content":"Hello Ben, now Cancelled","attachments":[]}}}`,
 			`{"name":"Change mail","event_type":"booking_updated"}`,
 		},
 		{
-			"status approved to no_show", changeMail, CustomerVariables{FirstName: "Björn", LastName: "Özdemir", Email: "customer2@example.test"}, "no_show",
+			"status approved to no_show", changeMail, records.BookingCustomer{FirstName: "Björn", LastName: "Özdemir", Email: "customer2@example.test"}, "no_show",
 			bookingData("7", "3", "5", "2"),
 			`{"action_info":{"pa_Bb2222":{"type":"send_email"}},"action_data":{"pa_Bb2222":{"activity_data":{"booking_id":"7","agent_id":"3","service_id":"5","customer_id":"2"},"to":"Bj\u00f6rn \u00d6zdemir <customer2@example.test>","subject":"Changed","content":"Hello Bj\u00f6rn, now No Show","attachments":[]}}}`,
 			`{"name":"Change mail","event_type":"booking_updated"}`,
 		},
 		{
-			"reschedule", changeMail, CustomerVariables{FirstName: "Ben", LastName: "Koch", Email: "customer268@example.test"}, "approved",
+			"reschedule", changeMail, records.BookingCustomer{FirstName: "Ben", LastName: "Koch", Email: "customer268@example.test"}, "approved",
 			bookingData("10", "2", "4", "268"),
 			`{"action_info":{"pa_Bb2222":{"type":"send_email"}},"action_data":{"pa_Bb2222":{"activity_data":{"booking_id":"10","agent_id":"2","service_id":"4","customer_id":"268"},"to":"Ben Koch <customer268@example.test>","subject":"Changed","content":"Hello Ben, now Approved","attachments":[]}}}`,
 			`{"name":"Change mail","event_type":"booking_updated"}`,
 		},
 		{
-			"customer changed in the order form", changeMail, CustomerVariables{FirstName: "Søren", LastName: "Weber", Email: "customer12@example.test"}, "approved",
+			"customer changed in the order form", changeMail, records.BookingCustomer{FirstName: "Søren", LastName: "Weber", Email: "customer12@example.test"}, "approved",
 			bookingData("10", 2, 4, "12"),
 			`{"action_info":{"pa_Bb2222":{"type":"send_email"}},"action_data":{"pa_Bb2222":{"activity_data":{"booking_id":"10","agent_id":2,"service_id":4,"customer_id":"12"},"to":"S\u00f8ren Weber <customer12@example.test>","subject":"Changed","content":"Hello S\u00f8ren, now Approved","attachments":[]}}}`,
 			`{"name":"Change mail","event_type":"booking_updated"}`,
@@ -83,11 +87,10 @@ func TestRecordedJobs(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			subject := Subject{
-				Variables:    VariablesOf(tc.customer, BookingVariables{Status: BookingStatusLabel(tc.status, "", nil)}),
-				ActivityData: tc.activityData, At: now,
-			}
-			jobs := Jobs([]Process{confirmationMail, changeMail}, tc.process.EventType, subject, now)
+			variables := customerVariables(tc.customer, "")
+			maps.Copy(variables, bookingVariables(session.WriteSettings{}, BookingSnapshot{Booking: records.Booking{Status: tc.status}}, ""))
+			subject := Subject{Variables: messageVariables{text: variables}, ActivityData: tc.activityData}
+			jobs := Jobs([]Process{confirmationMail, changeMail}, tc.process.EventType, subject, now, now)
 			if len(jobs) != 1 {
 				t.Fatalf("Jobs = %v, want one", jobs)
 			}
@@ -95,7 +98,7 @@ func TestRecordedJobs(t *testing.T) {
 			if job.ProcessID != tc.process.ID || !job.DueAt.Equal(now) {
 				t.Errorf("job of process %d due at %s, want %d at %s", job.ProcessID, job.DueAt, tc.process.ID, now)
 			}
-			settings, err := job.SettingsJSON(subject.ActivityData)
+			settings, err := job.SettingsJSON()
 			if diff := cmp.Diff(tc.settings, settings); diff != "" || err != nil {
 				t.Errorf("SettingsJSON: %v (-want +got):\n%s", err, diff)
 			}
@@ -133,7 +136,7 @@ func TestJobsDue(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			var got []time.Time
-			for _, job := range Jobs([]Process{reminder(tc.offset)}, "booking_start", Subject{At: tc.at}, now) {
+			for _, job := range Jobs([]Process{reminder(tc.offset)}, "booking_start", Subject{}, tc.at, now) {
 				got = append(got, job.DueAt)
 				if job.DueAt.Location() != time.UTC {
 					t.Errorf("due at %s, want UTC", job.DueAt)
@@ -163,7 +166,7 @@ func TestJobsOfProcesses(t *testing.T) {
 	for status, want := range map[string][]int64{"approved": {2, 6}, "pending": {2}} {
 		t.Run(status, func(t *testing.T) {
 			var got []int64
-			for _, job := range Jobs(processes, "booking_created", Subject{Objects: map[string]map[string]string{"booking": {"status": status}}, At: now}, now) {
+			for _, job := range Jobs(processes, "booking_created", Subject{Objects: map[string]map[string]string{"booking": {"status": status}}}, now, now) {
 				got = append(got, job.ProcessID)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -179,18 +182,14 @@ func TestActions(t *testing.T) {
 		{"type":"action","id":"pa_Z","settings":{"type":"send_email","settings":{"to_email":"{{agent_full_name}} <{{agent_email}}>, {{agent_additional_emails}}",
 			"subject":"{{customer_full_name}}","content":"<p>{{customer_notes}}</p>{{unknown}}","attachments":"12, 7,"}}},
 		{"type":"action","id":"pa_M","settings":{"type":"send_sms","settings":{"to_phone":"{{agent_additional_phones}}","content":"{{customer_full_name}}"}}},
-		{"type":"action","id":"pa_A","settings":{"type":"trigger_webhook","settings":{"url":"https://hook.example/?a=1&n={{customer_full_name}}"}}},
+		{"type":"action","id":"pa_A","settings":{"type":"trigger_webhook","settings":{"url":"https://hook.example/"}}},
 		{"type":"action","id":"pa_W","settings":{"type":"send_whatsapp","settings":{"to_phone":"1"}}},
 		{"type":"action","id":"pa_N","settings":{"type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"to nobody"}}},
 		{"type":"action","id":"pa_M","settings":{"type":"send_sms","settings":{"to_phone":2,"content":3}}}]}]`
-	subject := Subject{
-		Variables: VariablesOf(
-			CustomerVariables{FirstName: "Eve", LastName: "<b>\"x\"\r\nBcc: a@b.c", Notes: "{{agent_phone}}\n<i>"},
-			AgentVariables{FirstName: "Ann", LastName: "Lee, <spam@b.c>", Email: "ann@b.c", Phone: "5", AdditionalEmails: "x@b.c, y@b.c", AdditionalPhones: "1, 2"},
-		),
-		At: now, Data: object{{"id", 9}},
-	}
-	jobs := Jobs([]Process{{ID: 1, EventType: "customer_created", ActionsJSON: actions}}, "customer_created", subject, now)
+	variables := customerVariables(records.BookingCustomer{FirstName: "Eve", LastName: "<b>\"x\"\r\nBcc: a@b.c"}, "{{agent_phone}}\n<i>")
+	maps.Copy(variables, agentVariables(agent{firstName: "Ann", lastName: "Lee, <spam@b.c>", email: "ann@b.c", phone: "5", additionalEmails: "x@b.c, y@b.c", additionalPhones: "1, 2"}))
+	subject := Subject{Variables: messageVariables{text: variables}, ActivityData: object{{"customer_id", 9}}}
+	jobs := Jobs([]Process{{ID: 1, EventType: "customer_created", ActionsJSON: actions}}, "customer_created", subject, now, now)
 	if len(jobs) != 1 {
 		t.Fatalf("Jobs = %v, want one", jobs)
 	}
@@ -198,32 +197,24 @@ func TestActions(t *testing.T) {
 		{ID: "pa_Z", Type: SendEmail, To: "Ann Lee  spam@b.c <ann@b.c>, x@b.c, y@b.c", Subject: `Eve <b>"x"  Bcc: a@b.c`,
 			Content: "<p>{{agent_phone}}\n<i></p>{{unknown}}", Attachments: []string{"12", "7"}},
 		{ID: "pa_M", Type: SendSMS, To: "1, 2", Content: "Eve <b>\"x\"\r\nBcc: a@b.c", Attachments: []string{}},
-		{ID: "pa_A", Type: TriggerWebhook, URL: "https://hook.example/?a=1&amp;n=Eve &lt;b&gt;&quot;x&quot;  Bcc: a@b.c", Data: object{{"id", 9}}, Attachments: []string{}},
 		{ID: "pa_M", Type: SendSMS, To: "2", Content: "3", Attachments: []string{}},
 	}
-	if diff := cmp.Diff(want, jobs[0].Actions, cmp.AllowUnexported(member{})); diff != "" {
+	if diff := cmp.Diff(want, jobs[0].Actions); diff != "" {
 		t.Errorf("actions (-want +got):\n%s", diff)
 	}
-	settings, err := jobs[0].SettingsJSON(object{{"customer_id", 9}})
-	wantSettings := `{"action_info":{"pa_Z":{"type":"send_email"},"pa_M":{"type":"send_sms"},"pa_A":{"type":"trigger_webhook"}},"action_data":{` +
+	settings, err := jobs[0].SettingsJSON()
+	wantSettings := `{"action_info":{"pa_Z":{"type":"send_email"},"pa_M":{"type":"send_sms"}},"action_data":{` +
 		`"pa_Z":{"activity_data":{"customer_id":9},"to":"Ann Lee  spam@b.c <ann@b.c>, x@b.c, y@b.c","subject":"Eve <b>\"x\"  Bcc: a@b.c","content":"<p>{{agent_phone}}\n<i><\/p>{{unknown}}","attachments":["12","7"]},` +
-		`"pa_M":{"activity_data":{"customer_id":9},"to":"2","content":"3"},` +
-		`"pa_A":{"activity_data":{"customer_id":9},"content":{"id":9},"url":"https:\/\/hook.example\/?a=1&amp;n=Eve &lt;b&gt;&quot;x&quot;  Bcc: a@b.c"}}}`
+		`"pa_M":{"activity_data":{"customer_id":9},"to":"2","content":"3"}}}`
 	if diff := cmp.Diff(wantSettings, settings); diff != "" || err != nil {
 		t.Errorf("SettingsJSON: %v (-want +got):\n%s", err, diff)
-	}
-	subject.Data = nil
-	for _, a := range Jobs([]Process{{EventType: "x", ActionsJSON: actions}}, "x", subject, now)[0].Actions {
-		if a.Type == TriggerWebhook {
-			t.Errorf("webhook without data rendered: %+v", a)
-		}
 	}
 }
 
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	v := Variables{"customer_email": "a@b.c", "customer_notes": "{{customer_email}}", "empty": ""}
-	fill := v.replacer(func(_, value string) string { return value })
+	fill := v.replacer()
 	for template, want := range map[string]string{
 		"":                                "",
 		"{{customer_email}}":              "a@b.c",
@@ -252,20 +243,20 @@ func FuzzSubjects(f *testing.F) {
 	f.Fuzz(func(t *testing.T, actionsJSON, name, address string) {
 		subject := Subject{
 			Objects:      map[string]map[string]string{"booking": {"status": name}, "old_booking": {"status": address}},
-			Variables:    VariablesOf(CustomerVariables{FirstName: name, Email: address}),
-			ActivityData: bookingData(1, 2, 3, 4), Data: object{{"id", name}}, At: now,
+			Variables:    messageVariables{text: customerVariables(records.BookingCustomer{FirstName: name, Email: address}, "")},
+			ActivityData: bookingData(1, 2, 3, 4),
 		}
-		jobs := Jobs([]Process{{EventType: "booking_updated", ActionsJSON: actionsJSON}}, "booking_updated", subject, now)
+		jobs := Jobs([]Process{{EventType: "booking_updated", ActionsJSON: actionsJSON}}, "booking_updated", subject, now, now)
 		for _, job := range jobs {
 			if len(job.Actions) == 0 || job.DueAt.Before(now.Add(-lateness)) {
 				t.Errorf("job %+v, want actions that are not too late", job)
 			}
 			for _, a := range job.Actions {
-				if strings.ContainsFunc(a.To+a.Subject+a.URL, unicode.IsControl) {
+				if strings.ContainsFunc(a.To+a.Subject, unicode.IsControl) {
 					t.Errorf("head of %+v has control characters", a)
 				}
 			}
-			settings, err := job.SettingsJSON(subject.ActivityData)
+			settings, err := job.SettingsJSON()
 			if err != nil || !json.Valid([]byte(settings)) {
 				t.Errorf("SettingsJSON = %s, %v", settings, err)
 			}

@@ -1,218 +1,87 @@
 package notify
 
 import (
-	"slices"
-	"strings"
+	"context"
 
-	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
+	"github.com/shopspring/decimal"
 
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/text"
 )
 
-// OrderContent is what an order consists of, for the variables that show it as a whole. Prices are formatted
+// orderContent is what an order consists of, for the variables that show it as a whole. Prices are formatted
 // with all their decimals, unless said otherwise.
-type OrderContent struct {
-	// Breakdown is the column price_breakdown. If it is empty or not JSON, Items and ItemsTotal are shown.
-	Breakdown    string
-	Items        []OrderItem
-	ItemsTotal   string
-	Credits      string // what was paid, with a minus before it unless that is nothing
-	BalanceDue   string
-	Transactions []OrderPayment
+type orderContent struct {
+	texts text.Texts
+	// breakdown is the column price_breakdown. If it is empty or not JSON, items and itemsTotal are shown.
+	breakdown  string
+	items      []contentItem
+	itemsTotal string
+	credits    string // what was paid, with a minus before it unless that is nothing
+	balanceDue string
+	payments   []contentPayment
 }
 
-// OrderItem is an item of an order.
-type OrderItem struct {
-	Heading     string // of its price, in English
-	Name, Price string
-	Details     []string // when and with whom, or the services of a bundle
+// contentItem is an item of an order.
+type contentItem struct {
+	heading     string // of its price, in English
+	name, price string
+	details     []string // when and with whom, or the services of a bundle
 }
 
-// OrderPayment is a payment of an order. Portion is as stored, Amount formatted without empty decimals.
-type OrderPayment struct{ Portion, Amount string }
+// contentPayment is a payment of an order. The portion is as stored, the amount formatted without empty decimals.
+type contentPayment struct{ portion, amount string }
 
-// priceRow is a row of a price breakdown.
-type priceRow struct {
-	style                     rowStyle
-	label, note, badge, value string
-}
-
-type rowStyle int
-
-const (
-	plainRow rowStyle = iota
-	headingRow
-	totalRow
-)
-
-// priceRows returns what an order costs, as rows in display order: the stored breakdown as it is, and what is
-// due at present (OsPriceBreakdownHelper and OsOrderModel::generate_price_breakdown_rows, LatePoint 5.6.5).
-func (o OrderVariables) priceRows() []priceRow {
-	rows := o.itemRows()
-	if stored, err := decodeTree(o.Content.Breakdown); err == nil {
-		if breakdown, ok := stored.(object); ok && len(breakdown) > 0 {
-			rows = slices.Concat(storedRows(breakdown.get("before_subtotal")), storedRows(breakdown.get("after_subtotal")))
+// loadOrderContent reads the contents of a snapshot's order.
+func loadOrderContent(ctx context.Context, s *session.Session, w session.WriteSettings, snapshot Snapshot) (orderContent, error) {
+	order := snapshot.Order
+	breakdown, err := records.LoadPriceBreakdown(ctx, s, order.ID)
+	if err != nil {
+		return orderContent{}, err
+	}
+	bookings, err := bookingsOfItems(ctx, s, snapshot)
+	if err != nil {
+		return orderContent{}, err
+	}
+	paid, itemsTotal := records.LedgerOf(order.Payments).Net(), decimal.Zero
+	content := orderContent{texts: w.Texts, breakdown: breakdown, credits: w.Currency.FormatExactly(paid), balanceDue: w.Currency.FormatExactly(order.Total.Sub(paid))}
+	if paid.IsPositive() {
+		content.credits = "-" + content.credits
+	}
+	for _, p := range order.Payments {
+		content.payments = append(content.payments, contentPayment{p.PaymentPortion, w.Currency.Format(p.Amount)})
+	}
+	for _, item := range order.Items {
+		itemsTotal = itemsTotal.Add(item.Total)
+		price := w.Currency.FormatExactly(item.Total)
+		if b, ok := bookings[item.ID]; ok && item.Variant != records.BundleItem {
+			when := readableDay(w, b) + ", " + timeOfDay(b.StartTime, w.Clock24)
+			content.items = append(content.items, contentItem{"Service", serviceName(b), price, []string{when, b.Agent.FullName}})
+		} else {
+			bundle := order.bundles[itemBundle(item)]
+			content.items = append(content.items, contentItem{"Bundle", bundle.name, price, bundle.services})
 		}
 	}
-	return append(rows,
-		priceRow{label: o.Texts.Of("Payments and Credits"), value: o.Content.Credits},
-		priceRow{style: totalRow, label: o.Texts.Of("Balance Due"), value: o.Content.BalanceDue},
-	)
+	content.itemsTotal = w.Currency.FormatExactly(itemsTotal)
+	return content, nil
 }
 
-// itemRows returns the prices of an order without a breakdown.
-func (o OrderVariables) itemRows() []priceRow {
-	var rows []priceRow
-	last := ""
-	for _, item := range o.Content.Items {
-		if item.Heading != last {
-			rows = append(rows, priceRow{style: headingRow, label: o.Texts.Of(item.Heading)})
-		}
-		last = item.Heading
-		rows = append(rows, priceRow{label: item.Name, value: item.Price})
+// bookingsOfItems returns the bookings of a snapshot's order, by order item. It reads nothing if the
+// snapshot's booking is the only one.
+func bookingsOfItems(ctx context.Context, s *session.Session, snapshot Snapshot) (map[int64]records.Booking, error) {
+	found := map[int64]records.Booking{}
+	if snapshot.Booking != nil && len(snapshot.Order.Items) == 1 {
+		found[snapshot.Booking.OrderItemID] = snapshot.Booking.Booking
+		return found, nil
 	}
-	return append(rows, priceRow{label: o.Texts.Of("Total Price"), value: o.Content.ItemsTotal})
-}
-
-// storedRows flattens parts of a stored breakdown. A heading is shown once for consecutive parts.
-func storedRows(parts any) []priceRow {
-	var rows []priceRow
-	last := ""
-	for _, part := range members(parts) {
-		heading := scalarText(part.get("heading"))
-		items := members(part.get("items"))
-		if len(items) > 0 && heading != "" && heading != last {
-			rows = append(rows, priceRow{style: headingRow, label: heading})
-		}
-		last = heading
-		for _, item := range items {
-			rows = append(rows, storedRow(item))
-			rows = append(rows, storedRows(item.get("sub_items"))...)
-		}
-		if len(items) == 0 && scalarText(part.get("label")) != "" {
-			rows = append(rows, storedRow(part))
-		}
-		if sub := storedRows(part.get("sub_items")); len(sub) > 0 {
-			if heading := scalarText(part.get("sub_items_heading")); heading != "" {
-				rows = append(rows, priceRow{style: headingRow, label: heading})
-			}
-			rows = append(rows, sub...)
-		}
+	ids, err := OrderBookings(ctx, s, snapshot.Order.CustomerID, snapshot.Order.Items)
+	if err != nil {
+		return nil, err
 	}
-	return rows
-}
-
-func storedRow(item object) priceRow {
-	return priceRow{label: scalarText(item.get("label")), note: scalarText(item.get("note")), badge: scalarText(item.get("badge")), value: scalarText(item.get("value"))}
-}
-
-// paymentPortions are the plugin's words for portions of an order.
-var paymentPortions = map[string]string{"full": "Full Balance", "remaining": "Remaining Balance", "deposit": "Deposit", "custom": "Custom"}
-
-const noPayments = "No transactions found."
-
-// contentText returns the variables of the content as plain text, one row per line.
-func (o OrderVariables) contentText() Variables {
-	var summary, items, payments []string
-	for _, row := range o.priceRows() {
-		if row.style != headingRow {
-			summary = append(summary, strings.Join(nonEmpty(row.label, row.note, row.badge), " ")+": "+row.value)
-		}
+	bookings, err := records.LoadBookings(ctx, s, ids, false)
+	for _, b := range bookings {
+		found[b.OrderItemID] = b
 	}
-	for _, item := range o.Content.Items {
-		items = append(items, strings.Join(nonEmpty(append([]string{item.Name}, item.Details...)...), ", "))
-	}
-	for _, p := range o.Content.Transactions {
-		payments = append(payments, strings.Join(nonEmpty(o.Texts.Of(paymentPortions[p.Portion]), p.Amount), ": "))
-	}
-	if len(payments) == 0 {
-		payments = []string{o.Texts.Of(noPayments)}
-	}
-	return Variables{
-		"order_summary_breakdown": strings.Join(summary, "\n"), "order_items": strings.Join(items, "\n"),
-		"order_transactions_breakdown": strings.Join(payments, "\n"),
-	}
-}
-
-// Styles of the tables. Mail programs ignore style sheets and support few styles on elements; font and
-// colour come from the site's layout.
-const (
-	tableStyle   = "width:100%;border-collapse:collapse"
-	headingStyle = "padding:12px 0 4px;text-align:left;font-size:12px;font-weight:600;color:#6b7280"
-	labelStyle   = "padding:4px 12px 4px 0;text-align:left;vertical-align:top"
-	valueStyle   = "padding:4px 0;text-align:right;vertical-align:top;white-space:nowrap"
-	totalStyle   = ";border-top:2px solid #374151;padding-top:10px;font-weight:600"
-	ruleStyle    = ";border-bottom:1px solid #e5e7eb"
-	asideStyle   = "color:#6b7280;font-size:14px"
-)
-
-// contentHTML returns the variables of the content as HTML for the content of mails.
-func (o OrderVariables) contentHTML() Variables {
-	summary := g.Map(o.priceRows(), priceRow.html)
-	items := make([]g.Node, len(o.Content.Items))
-	for i, item := range o.Content.Items {
-		items[i] = item.html(i == len(o.Content.Items)-1)
-	}
-	payments := g.Text(o.Texts.Of(noPayments))
-	if len(o.Content.Transactions) > 0 {
-		payments = table(g.Map(o.Content.Transactions, func(p OrderPayment) g.Node {
-			return priceRow{label: o.Texts.Of(paymentPortions[p.Portion]), value: p.Amount}.html()
-		}))
-	}
-	return Variables{
-		"order_summary_breakdown": markup(table(summary)), "order_items": markup(table(items)), "order_transactions_breakdown": markup(payments),
-	}
-}
-
-func table(rows []g.Node) g.Node {
-	return h.Table(h.Role("presentation"), h.Style(tableStyle), g.Group(rows))
-}
-
-func (r priceRow) html() g.Node {
-	if r.style == headingRow {
-		return h.Tr(h.Td(g.Attr("colspan", "2"), h.Style(headingStyle), escaped(r.label)))
-	}
-	label, value := labelStyle, valueStyle
-	if r.style == totalRow {
-		label, value = label+totalStyle, value+totalStyle
-	}
-	return h.Tr(
-		h.Td(h.Style(label), escaped(r.label), aside(r.note), aside(r.badge)),
-		h.Td(h.Style(value), escaped(r.value)),
-	)
-}
-
-// escaped returns a text in which entities stay entities: the site may have &pound; as its currency.
-func escaped(content string) g.Node { return g.Raw(text.HTML(content)) }
-
-func aside(note string) g.Node {
-	return g.If(note != "", g.Group{g.Text(" "), h.Span(h.Style(asideStyle), escaped(note))})
-}
-
-func (i OrderItem) html(last bool) g.Node {
-	style := "padding:10px 0"
-	if !last {
-		style += ruleStyle
-	}
-	return h.Tr(h.Td(h.Style(style), h.Strong(g.Text(i.Name)), g.Map(nonEmpty(i.Details...), func(line string) g.Node {
-		return h.Div(g.Text(line))
-	})))
-}
-
-// markup writes HTML. Writing to a strings.Builder cannot fail.
-func markup(node g.Node) string {
-	var b strings.Builder
-	_ = node.Render(&b)
-	return b.String()
-}
-
-func nonEmpty(texts ...string) []string {
-	var rest []string
-	for _, text := range texts {
-		if text != "" {
-			rest = append(rest, text)
-		}
-	}
-	return rest
+	return found, err
 }

@@ -1,24 +1,24 @@
 package notify
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/adapter/session"
 )
 
 // anOrder returns an order that costs 85 € with its breakdown.
-func anOrder(breakdown string) OrderVariables {
-	return OrderVariables{
-		Subtotal: "95 €", Total: "85 €", PaymentsTotal: "0 €", BalanceDue: "85 €",
-		Content: &OrderContent{
-			Breakdown: breakdown,
-			Items: []OrderItem{
-				{Heading: "Service", Name: "Physio <b>", Price: "85.00 €", Details: []string{"7 Nov, 2026, 09:05", "Ann & Lee"}},
-				{Heading: "Bundle", Name: "Ten visits", Price: "10.00 €", Details: []string{"Massage (2)"}},
-			},
-			ItemsTotal: "95.00 €", Credits: "0.00 €", BalanceDue: "85.00 €",
+func anOrder(breakdown string) orderContent {
+	return orderContent{
+		breakdown: breakdown,
+		items: []contentItem{
+			{heading: "Service", name: "Physio <b>", price: "85.00 €", details: []string{"7 Nov, 2026, 09:05", "Ann & Lee"}},
+			{heading: "Bundle", name: "Ten visits", price: "10.00 €", details: []string{"Massage (2)"}},
 		},
+		itemsTotal: "95.00 €", credits: "0.00 €", balanceDue: "85.00 €",
 	}
 }
 
@@ -51,7 +51,7 @@ func TestOrderSummaryAsText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, VariablesOf(anOrder(c.breakdown))["order_summary_breakdown"]); diff != "" {
+			if diff := cmp.Diff(c.want, anOrder(c.breakdown).text()["order_summary_breakdown"]); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -61,7 +61,7 @@ func TestOrderSummaryAsText(t *testing.T) {
 func TestOrderItemsAndPayments(t *testing.T) {
 	t.Parallel()
 	order := anOrder("")
-	got := VariablesOf(order)
+	got := order.text()
 	for name, want := range map[string]string{
 		"order_items":                  "Physio <b>, 7 Nov, 2026, 09:05, Ann & Lee\nTen visits, Massage (2)",
 		"order_transactions_breakdown": noPayments,
@@ -70,8 +70,8 @@ func TestOrderItemsAndPayments(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
-	order.Content.Transactions = []OrderPayment{{"deposit", "20 €"}, {"unheard of", "5 €"}}
-	if got := VariablesOf(order)["order_transactions_breakdown"]; got != "Deposit: 20 €\n5 €" {
+	order.payments = []contentPayment{{"deposit", "20 €"}, {"unheard of", "5 €"}}
+	if got := order.text()["order_transactions_breakdown"]; got != "Deposit: 20 €\n5 €" {
 		t.Errorf("payments are %q", got)
 	}
 }
@@ -82,7 +82,7 @@ func TestContentInMails(t *testing.T) {
 	order := anOrder(`{"before_subtotal":[{"heading":"Services","items":[{"label":"A","value":"1","note":"60 min"}]},{"heading":"Services","items":[{"label":"B","value":"2","badge":"TEN"}]},` +
 		`{"heading":"Nothing","items":[]},{"heading":"","items":[{"label":"C","value":"3"}]},{"label":"D","value":"4","sub_items_heading":"Of D","sub_items":[{"label":"E","value":"5"}]},` +
 		`{"label":"F","value":"6","sub_items_heading":"Of F","sub_items":[]},{"label":"G","value":"7","sub_items":[{"label":"H","value":"8"}]}]}`)
-	order.Content.Items[0].Name = "Physio"
+	order.items[0].name = "Physio"
 	styles := strings.NewReplacer(labelStyle+totalStyle, "total", valueStyle+totalStyle, "total", labelStyle, "label", valueStyle, "value", headingStyle, "heading", ruleStyle, ";rule", asideStyle, "aside", tableStyle, "table")
 	row := func(label, value string) string {
 		return `<tr><td style="label">` + label + `</td><td style="value">` + value + `</td></tr>`
@@ -93,7 +93,7 @@ func TestContentInMails(t *testing.T) {
 	}
 	check := func(want Variables) {
 		t.Helper()
-		html := HTMLOf(order)
+		html := order.html()
 		for name, text := range want {
 			if diff := cmp.Diff(text, styles.Replace(html[name])); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -108,15 +108,16 @@ func TestContentInMails(t *testing.T) {
 			`<tr><td style="padding:10px 0"><strong>Ten visits</strong><div>Massage (2)</div></td></tr>`),
 		"order_transactions_breakdown": noPayments,
 	})
-	order.Content.Transactions = []OrderPayment{{"deposit", "20 €"}}
+	order.payments = []contentPayment{{"deposit", "20 €"}}
 	check(Variables{"order_transactions_breakdown": table(row("Deposit", "20 €"))})
 }
 
 // TestContentIsEscapedInMails: a name cannot add markup.
 func TestContentIsEscapedInMails(t *testing.T) {
 	t.Parallel()
-	got := HTMLOf(anOrder(`{"before_subtotal":[{"heading":"<i>","items":[{"label":"<script>","value":"<u>","note":"<p>","badge":"<q>"}]}]}`),
-		BusinessVariables{Name: `"><script>`, LogoURL: "https://x/?a=1&b=2\""})
+	got := anOrder(`{"before_subtotal":[{"heading":"<i>","items":[{"label":"<script>","value":"<u>","note":"<p>","badge":"<q>"}]}]}`).html()
+	w := session.WriteSettings{Settings: map[string]string{session.SettingBusinessName: `"><script>`}}
+	maps.Copy(got, businessVariables(w, "https://x/?a=1&b=2\"").html)
 	for _, name := range []string{"order_summary_breakdown", "order_items", "business_logo_image", "business_logo_url"} {
 		html := got[name]
 		for _, raw := range []string{"<script", "<i>", "<b>", "<u>", "<p>", "<q>", "& Lee", "1&b", `b=2"`} {
@@ -124,13 +125,5 @@ func TestContentIsEscapedInMails(t *testing.T) {
 				t.Errorf("%s has %q: %s", name, raw, html)
 			}
 		}
-	}
-}
-
-// TestContentOnlyWhereTemplatesShowIt: without content the variables stay unreplaced.
-func TestContentOnlyWhereTemplatesShowIt(t *testing.T) {
-	t.Parallel()
-	if _, ok := VariablesOf(OrderVariables{})["order_items"]; ok || len(HTMLOf(OrderVariables{})) > 0 {
-		t.Error("there is content of an order that was not read")
 	}
 }

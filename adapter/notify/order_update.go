@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 )
@@ -19,7 +20,7 @@ func OrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 	if err != nil {
 		return records.Order{}, err
 	}
-	if err := ensureBookingKeys(ctx, tx, &now); err != nil {
+	if now.Bookings, err = ensureBookingKeys(ctx, tx, now.Bookings); err != nil {
 		return records.Order{}, err
 	}
 	var events []Event
@@ -39,6 +40,6 @@ func OrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 	if err != nil {
 		return records.Order{}, err
 	}
-	_, err = Notify(ctx, tx, w, append(events, updated), true)
+	_, err = Notify(ctx, tx, w, append(events, updated), extensions.AllMessages)
 	return order, err
 }

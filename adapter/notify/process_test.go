@@ -33,9 +33,8 @@ func subject() Subject {
 			"old_booking": {"status": "pending", "service_id": "4"},
 			"order":       {"order_item_counts": "2"},
 		},
-		Variables:    map[string]string{"booking_code": "WENLNP6", "customer_first_name": "Rita", "customer_full_name": "Rita Neu", "customer_email": "rita@example.test"},
+		Variables:    messageVariables{text: Variables{"booking_code": "WENLNP6", "customer_first_name": "Rita", "customer_full_name": "Rita Neu", "customer_email": "rita@example.test"}},
 		ActivityData: map[string]int{"booking_id": 7},
-		At:           now,
 	}
 }
 
@@ -46,13 +45,13 @@ func TestAllConditionsHold(t *testing.T) {
 	bad := branch("booking__status", "pending", group(mailTo("pa_2", "b@x.test")))
 	for actions, want := range map[string]int{"[" + good + "]": 1, "[" + good + "," + bad + "]": 0, "[" + bad + "," + good + "]": 0} {
 		t.Run(fmt.Sprintf("%d of 2 jobs of %d bytes", want, len(actions)), func(t *testing.T) {
-			if got := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", subject(), now); len(got) != want {
+			if got := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", subject(), now, now); len(got) != want {
 				t.Errorf("%d jobs, want %d", len(got), want)
 			}
 		})
 	}
 	nested := branch("booking__status", "approved", branch("booking__duration", "61", group(mailTo("pa_1", "a@x.test"))))
-	if got := Jobs([]Process{{EventType: "e", ActionsJSON: "[" + nested + "]"}}, "e", subject(), now); len(got) != 0 {
+	if got := Jobs([]Process{{EventType: "e", ActionsJSON: "[" + nested + "]"}}, "e", subject(), now, now); len(got) != 0 {
 		t.Errorf("%d jobs, though an inner condition does not hold", len(got))
 	}
 }
@@ -62,11 +61,11 @@ func TestAllConditionsHold(t *testing.T) {
 func TestNobodyAddsRecipients(t *testing.T) {
 	t.Parallel()
 	s := subject()
-	s.Variables["customer_full_name"] = "victim@x.test, \"Bob\" <b@x.test>\r\nBcc: c@x.test; {{customer_email}}"
-	s.Variables["agent_additional_emails"] = "a@x.test, b@x.test"
-	s.Variables["booking_code"] = "X\r\nBcc: c@x.test"
+	s.Variables.text["customer_full_name"] = "victim@x.test, \"Bob\" <b@x.test>\r\nBcc: c@x.test; {{customer_email}}"
+	s.Variables.text["agent_additional_emails"] = "a@x.test, b@x.test"
+	s.Variables.text["booking_code"] = "X\r\nBcc: c@x.test"
 	actions := "[" + group(mailTo("pa_1", "{{customer_full_name}} <{{customer_email}}>, {{agent_additional_emails}}, {{unknown}} {{open")) + "]"
-	a := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", s, now)[0].Actions[0]
+	a := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", s, now, now)[0].Actions[0]
 	if want := "victim@x.test  Bob b@x.test  Bcc: c@x.test  {{customer_email}} <rita@example.test>, a@x.test, b@x.test, {{unknown}} {{open"; a.To != want {
 		t.Errorf("to %q, want %q", a.To, want)
 	}

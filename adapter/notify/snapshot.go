@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"slices"
 
 	sq "github.com/Masterminds/squirrel"
 
@@ -21,14 +22,8 @@ type Snapshot struct {
 // BookingSnapshot is a booking with the keys for managing it.
 type BookingSnapshot struct {
 	records.Booking
-	Keys  records.ManageKeys
-	Shown *ShownInMessages // nil if not read
-}
-
-// ShownInMessages is what messages show of a booking beyond the booking itself.
-type ShownInMessages struct {
-	staff         staffMember
-	customerNotes string
+	Keys       records.ManageKeys
+	inMessages *inMessages // nil if not read
 }
 
 // OrderSnapshot is an order with its items and payments.
@@ -40,13 +35,14 @@ type OrderSnapshot struct {
 	bundles  map[int64]bundle    // of the items, by id
 }
 
-// LoadItems reads the items of the order, and the bundles that they are of.
-func (o *OrderSnapshot) LoadItems(ctx context.Context, s *session.Session) (err error) {
-	if o.Items, err = records.LoadOrderItems(ctx, s, o.ID); err != nil {
-		return err
+// LoadOrderSnapshot returns an order and its payments with its items, and the bundles that they are of.
+func LoadOrderSnapshot(ctx context.Context, s *session.Session, order records.Order, payments []records.Payment) (*OrderSnapshot, error) {
+	items, err := records.LoadOrderItems(ctx, s, order.ID)
+	if err != nil {
+		return nil, err
 	}
-	o.bundles, err = bundles(ctx, s, o.Items)
-	return err
+	bundles, err := loadBundles(ctx, s, items)
+	return &OrderSnapshot{Order: order, Items: items, Payments: payments, bundles: bundles}, err
 }
 
 // BookingDetail returns the booking as the API shows it. The snapshot must have one.
@@ -85,16 +81,14 @@ func LoadBookingSnapshot(ctx context.Context, s *session.Session, id int64) (Sna
 	if err != nil {
 		return Snapshot{}, err
 	}
-	read := Snapshot{Customer: detail.Customer, Booking: &BookingSnapshot{Booking: detail.Booking}}
+	var order *OrderSnapshot
 	if detail.Order != nil {
-		read.Order = &OrderSnapshot{Order: *detail.Order, Payments: detail.Payments}
-		if err := read.Order.LoadItems(ctx, s); err != nil {
+		if order, err = LoadOrderSnapshot(ctx, s, *detail.Order, detail.Payments); err != nil {
 			return Snapshot{}, err
 		}
 	}
 	keys, err := records.LoadManageKeys(ctx, s, wpdb.BookingMeta, id)
-	read.Booking.Keys = keys[id]
-	return read, err
+	return Snapshot{detail.Customer, &BookingSnapshot{Booking: detail.Booking, Keys: keys[id]}, order}, err
 }
 
 // OrderWithBookings is the snapshot of an order, without a booking, and the bookings of
@@ -107,30 +101,38 @@ type OrderWithBookings struct {
 
 // LoadOrderWithBookings reads the customer, items, payments and bookings of an order.
 func LoadOrderWithBookings(ctx context.Context, s *session.Session, order records.Order) (OrderWithBookings, error) {
-	read := OrderWithBookings{Order: OrderSnapshot{Order: order}}
-	var err error
-	if read.Customer, _, err = records.OrderCustomer(ctx, s, order.CustomerID); err != nil {
-		return read, err
+	customer, _, err := records.OrderCustomer(ctx, s, order.CustomerID)
+	if err != nil {
+		return OrderWithBookings{}, err
 	}
-	if read.Order.Payments, err = records.LoadOrderPayments(ctx, s, order.ID); err != nil {
-		return read, err
+	payments, err := records.LoadOrderPayments(ctx, s, order.ID)
+	if err != nil {
+		return OrderWithBookings{}, err
 	}
-	if err = read.Order.LoadItems(ctx, s); err != nil {
-		return read, err
+	stored, err := LoadOrderSnapshot(ctx, s, order, payments)
+	if err != nil {
+		return OrderWithBookings{}, err
 	}
-	ids, err := OrderBookings(ctx, s, order.CustomerID, read.Order.Items)
+	bookings, err := loadBookingSnapshots(ctx, s, order.CustomerID, stored.Items)
+	return OrderWithBookings{customer, *stored, bookings}, err
+}
+
+// loadBookingSnapshots reads the bookings of a customer's order items.
+func loadBookingSnapshots(ctx context.Context, s *session.Session, customer int64, items []records.OrderItem) ([]BookingSnapshot, error) {
+	ids, err := OrderBookings(ctx, s, customer, items)
 	if err != nil || len(ids) == 0 {
-		return read, err
+		return nil, err
 	}
 	found, err := records.LoadBookings(ctx, s, ids, false)
 	if err != nil {
-		return read, err
+		return nil, err
 	}
 	keys, err := records.LoadManageKeys(ctx, s, wpdb.BookingMeta, ids...)
-	for _, b := range found {
-		read.Bookings = append(read.Bookings, BookingSnapshot{Booking: b, Keys: keys[b.ID]})
+	bookings := make([]BookingSnapshot, len(found))
+	for i, b := range found {
+		bookings[i] = BookingSnapshot{Booking: b, Keys: keys[b.ID]}
 	}
-	return read, err
+	return bookings, err
 }
 
 // Snapshot returns the order without a booking.
@@ -176,20 +178,22 @@ func OrderBookings(ctx context.Context, s *session.Session, customer int64, item
 	return wpdb.All(ctx, s.DB, "find bookings of order", stmt, wpdb.Value[int64])
 }
 
-// ensureBookingKeys creates the keys that the bookings of an order lack: the activity
-// log shows them.
-func ensureBookingKeys(ctx context.Context, tx *session.Tx, o *OrderWithBookings) (err error) {
-	for i, b := range o.Bookings {
-		if o.Bookings[i].Keys, err = records.InsertManageKeys(ctx, tx, wpdb.BookingMeta, b.ID, b.Keys); err != nil {
-			return err
+// ensureBookingKeys returns bookings of an order with the keys that they lack, which it creates: the activity log
+// shows them.
+func ensureBookingKeys(ctx context.Context, tx *session.Tx, bookings []BookingSnapshot) ([]BookingSnapshot, error) {
+	bookings = slices.Clone(bookings)
+	for i, b := range bookings {
+		var err error
+		if bookings[i].Keys, err = records.InsertManageKeys(ctx, tx, wpdb.BookingMeta, b.ID, b.Keys); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return bookings, nil
 }
 
 // ensureOrderKeys returns the keys for managing an order, and, like the plugin, creates those that are
 // missing.
-func ensureOrderKeys(ctx context.Context, tx *session.Tx, order *OrderSnapshot) (records.ManageKeys, error) {
+func ensureOrderKeys(ctx context.Context, tx *session.Tx, order OrderSnapshot) (records.ManageKeys, error) {
 	if order.Keys != nil {
 		return *order.Keys, nil
 	}

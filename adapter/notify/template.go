@@ -8,54 +8,53 @@ import (
 
 // render renders the templates of actions (ProcessAction::prepare_data_for_run). Messages
 // without a recipient are left out: the plugin only logs that they failed.
-func (s Subject) render(actions []action) []Action {
-	fill := s.Variables.replacer(func(_, value string) string { return value })
-	inMails := maps.Clone(s.Variables)
-	maps.Copy(inMails, s.HTML)
-	fillHTML := inMails.replacer(func(_, value string) string { return value })
-	fillRecipients := s.Variables.replacer(recipient)
+func (v messageVariables) render(actions []action) []Action {
+	inMails := maps.Clone(v.text)
+	maps.Copy(inMails, v.html)
+	fill, fillHTML, fillRecipients := v.text.replacer(), inMails.replacer(), v.text.inRecipients().replacer()
 	var rendered []Action
 	for _, a := range actions {
 		setting := func(name string) string { return scalarText(a.settings.get(name)) }
-		done := Action{ID: a.id, Type: a.kind, Attachments: []string{}}
+		r := Action{ID: a.id, Type: a.kind, Attachments: []string{}}
 		switch a.kind {
 		case SendEmail:
-			done.To = oneLine(fillRecipients.Replace(setting("to_email")))
-			done.Subject = oneLine(fill.Replace(setting("subject")))
-			done.Content = fillHTML.Replace(setting("content"))
-			done.Attachments = split(commaList(a.settings.get("attachments")))
+			r.To = oneLine(fillRecipients.Replace(setting("to_email")))
+			r.Subject = oneLine(fill.Replace(setting("subject")))
+			r.Content = fillHTML.Replace(setting("content"))
+			r.Attachments = split(commaList(a.settings.get("attachments")))
 		case SendSMS:
-			done.To = oneLine(fill.Replace(setting("to_phone")))
-			done.Content = fill.Replace(setting("content"))
-		case TriggerWebhook:
-			done.URL = escapeHTML.Replace(oneLine(fill.Replace(setting("url"))))
-			done.Data = s.Data
+			r.To = oneLine(fill.Replace(setting("to_phone")))
+			r.Content = fill.Replace(setting("content"))
 		}
-		if done.To != "" || done.Data != nil {
-			rendered = append(rendered, done)
+		if r.To != "" {
+			rendered = append(rendered, r)
 		}
 	}
 	return rendered
 }
 
-// replacer returns a replacer for variables, each in the form that shown returns. It replaces all of them
-// in one pass, so that a customer's text is never a template itself. The plugin replaces one variable after
-// the other, and would expand variables in a name.
-func (v Variables) replacer(shown func(name, value string) string) *strings.Replacer {
+// replacer returns a replacer for variables. It replaces all of them in one pass, so that a customer's text is
+// never a template itself. The plugin replaces one variable after the other, and would expand variables in a
+// name.
+func (v Variables) replacer() *strings.Replacer {
 	pairs := make([]string, 0, 2*len(v))
 	for name, value := range v {
-		pairs = append(pairs, "{{"+name+"}}", shown(name, value))
+		pairs = append(pairs, "{{"+name+"}}", value)
 	}
 	return strings.NewReplacer(pairs...)
 }
 
-// recipient removes the characters from names that separate recipients, or names from addresses, so that
-// nobody can add recipients through a name.
-func recipient(name, value string) string {
-	if strings.HasSuffix(name, "_email") || strings.HasSuffix(name, "_emails") {
-		return value
+// inRecipients returns the variables without the characters in names that separate recipients, or names from
+// addresses, so that nobody can add recipients through a name.
+func (v Variables) inRecipients() Variables {
+	safe := make(Variables, len(v))
+	for name, value := range v {
+		if !strings.HasSuffix(name, "_email") && !strings.HasSuffix(name, "_emails") {
+			value = notInNames.Replace(value)
+		}
+		safe[name] = value
 	}
-	return notInNames.Replace(value)
+	return safe
 }
 
 var notInNames = strings.NewReplacer(",", " ", ";", " ", "<", "", ">", "", `"`, "")
@@ -69,9 +68,6 @@ func oneLine(line string) string {
 		return r
 	}, line)
 }
-
-// escapeHTML is esc_html: the site shows a webhook's URL as it is stored.
-var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
 
 func split(list string) []string {
 	parts := []string{}

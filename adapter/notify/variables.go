@@ -1,122 +1,214 @@
 package notify
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	h "maragu.dev/gomponents/html"
+
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/adapter/text"
 )
 
-// The activity data of a message: the ids of the records that it is about.
-type (
-	bookingActivity struct {
-		BookingID  any `json:"booking_id"`
-		AgentID    any `json:"agent_id"`
-		ServiceID  any `json:"service_id"`
-		CustomerID any `json:"customer_id"`
-	}
-	orderActivity struct {
-		OrderID    any `json:"order_id"`
-		CustomerID any `json:"customer_id"`
-	}
-	customerActivity struct {
-		CustomerID any `json:"customer_id"`
-	}
-	transactionActivity struct {
-		TransactionID any `json:"transaction_id"`
-	}
-)
+// Variables are the values of template variables (OsReplacerHelper, LatePoint 5.6.5), by name without braces. A
+// template's other variables stay as they are.
+type Variables map[string]string
 
-// activityData returns the activity data of an event. As in PHP, a new record has numbers where a loaded
-// one has texts.
-func (e Event) activityData() any {
-	as := func(loaded bool, n int64) any {
-		if loaded {
-			return domain.IDText(n)
+// messageVariables are the variables of messages. As in the plugin, values are plain text and not escaped.
+type messageVariables struct {
+	text Variables
+	html Variables // those that are HTML in the content of mails; all others are the same everywhere
+}
+
+// with returns the variables together with others.
+func (v messageVariables) with(others messageVariables) messageVariables {
+	all := messageVariables{text: Variables{}, html: Variables{}}
+	for _, part := range []messageVariables{v, others} {
+		maps.Copy(all.text, part.text)
+		maps.Copy(all.html, part.html)
+	}
+	return all
+}
+
+// bookingVariables are those of a booking whose service is of a category.
+func bookingVariables(w session.WriteSettings, b BookingSnapshot, category string) Variables {
+	duration := w.Texts.Of("n/a")
+	if b.Duration > 0 {
+		duration = strconv.FormatInt(b.Duration, 10) + " " + w.Texts.Of("minutes")
+	}
+	return Variables{
+		"booking_id": domain.IDText(b.ID), "booking_code": b.Code, "booking_price": w.Currency.Format(b.Price),
+		"service_name": serviceName(b.Booking), "service_category": category,
+		"start_date": readableDay(w, b.Booking), "start_time": timeOfDay(b.StartTime, w.Clock24), "end_time": timeOfDay(b.EndTime, w.Clock24),
+		"booking_status": bookingStatusLabel(b.Status, w.Settings[session.SettingOwnStatuses], w.Texts), "booking_duration": duration,
+		"location_name": b.Location.Name, "location_full_address": b.Location.FullAddress,
+		"manage_booking_url_agent": w.ManageURL("booking", b.Keys.Agent), "manage_booking_url_customer": w.ManageURL("booking", b.Keys.Customer),
+	}
+}
+
+// serviceName returns the name of a booking's service, or "" if the service was deleted.
+func serviceName(b records.Booking) string {
+	if b.Service == nil {
+		return ""
+	}
+	return b.Service.Name
+}
+
+// readableDay returns the day of a booking as the site writes it.
+func readableDay(w session.WriteSettings, b records.Booking) string {
+	format := readableDateFormat(w.DateFormat, w.Settings[session.SettingTerseDates] == session.On)
+	return w.Texts.Date(text.FormatDate(wallClock(b), format))
+}
+
+// orderVariables are those of an order with the agents of its bookings, in the order of the bookings. The tax is
+// shown as stored, as in the plugin.
+func orderVariables(w session.WriteSettings, o OrderSnapshot, keys records.ManageKeys, agents []agent) Variables {
+	var emails, names []string
+	for _, a := range agents {
+		name := fullName(a.firstName, a.lastName)
+		if address := name + " <" + a.email + ">"; !slices.Contains(emails, address) {
+			emails = append(emails, address)
 		}
-		return n
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	updated := e.Kind == BookingUpdated || e.Kind == OrderUpdated
-	customer := as(updated || !e.NewCustomer, e.After.Customer.ID)
-	switch objectType, id := e.record(); objectType {
-	case "customer":
-		return customerActivity{id}
-	case "order":
-		return orderActivity{as(updated, id), customer}
-	case "transaction":
-		return transactionActivity{id}
-	default:
-		b := e.After.Booking
-		return bookingActivity{as(updated, id), as(updated, b.Agent.ID), as(updated, b.ServiceID()), customer}
-	}
-}
-
-// notificationSubject returns everything that templates and conditions can use of an event.
-func notificationSubject(s *session.Session, w session.WriteSettings, e Event, context messageContext) Subject {
-	now := e.After
-	subject := Subject{Objects: conditionObjects(s, e), ActivityData: e.activityData()}
-	sources := []VariableSource{customerVariables(now.Customer, context.customerNotes), businessVariables(w, context.logoURL)}
-	if now.Booking != nil {
-		sources = append(sources, bookingVariables(w, now.Booking, context.staff[0].category), context.staff[0].AgentVariables)
-	}
-	if now.Order != nil {
-		sources = append(sources, orderVariables(w, now.Order, context))
-	}
-	if e.Payment != nil {
-		sources = append(sources, transactionVariables(w, *e.Payment))
-	}
-	subject.Variables, subject.HTML = VariablesOf(sources...), HTMLOf(sources...)
-	return subject
-}
-
-// The variables of records that templates show.
-
-func customerVariables(c records.BookingCustomer, notes string) CustomerVariables {
-	return CustomerVariables{FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Phone: c.Phone, Notes: notes}
-}
-
-func businessVariables(w session.WriteSettings, logoURL string) BusinessVariables {
-	return BusinessVariables{
-		Name: w.Settings[session.SettingBusinessName], Phone: w.Settings[session.SettingBusinessPhone], Address: w.Settings[session.SettingBusinessAddress],
-		LogoURL: logoURL, DashboardURL: w.PageURL(w.Settings[session.SettingDashboard]),
-	}
-}
-
-func bookingVariables(w session.WriteSettings, b *BookingSnapshot, category string) BookingVariables {
-	v := BookingVariables{
-		ID: b.ID, Code: b.Code, Price: w.Currency.Format(b.Price), ServiceCategory: category,
-		Date: wallClock(b.Booking), DateFormat: ReadableDateFormat(w.DateFormat, w.Settings[session.SettingTerseDates] == session.On),
-		Start: (*int)(b.StartTime), End: (*int)(b.EndTime), Clock24: w.Clock24, Duration: b.Duration,
-		Status:   BookingStatusLabel(b.Status, w.Settings[session.SettingOwnStatuses], w.Texts),
-		Texts:    w.Texts,
-		Location: b.Location.Name, LocationAddress: b.Location.FullAddress,
-		ManageURLForAgent: w.ManageURL("booking", b.Keys.Agent), ManageURLForCustomer: w.ManageURL("booking", b.Keys.Customer),
-	}
-	if b.Service != nil {
-		v.Service = b.Service.Name
-	}
-	return v
-}
-
-func orderVariables(w session.WriteSettings, o *OrderSnapshot, context messageContext) OrderVariables {
 	paid := records.LedgerOf(o.Payments).Net()
-	v := OrderVariables{
-		ID: o.ID, ConfirmationCode: o.ConfirmationCode, CouponCode: domain.ValueOr(o.CouponCode, ""),
-		TaxTotal: domain.AmountText(o.TaxTotal), CouponDiscount: w.Currency.Format(o.CouponDiscount),
-		Subtotal: w.Currency.Format(o.Subtotal), Total: w.Currency.Format(o.Total),
-		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
-		PaymentsTotal: w.Currency.Format(paid), BalanceDue: w.Currency.Format(o.Total.Sub(paid)),
-		ManageURLForAgent: w.ManageURL("order", context.orderKeys.Agent), ManageURLForCustomer: w.ManageURL("order", context.orderKeys.Customer),
-		Content: context.order, Texts: w.Texts,
+	return Variables{
+		"order_id": domain.IDText(o.ID), "order_confirmation_code": o.ConfirmationCode, "order_coupon_code": domain.ValueOr(o.CouponCode, ""),
+		"order_tax_total": domain.AmountText(o.TaxTotal), "order_coupon_discount": w.Currency.Format(o.CouponDiscount),
+		"order_subtotal": w.Currency.Format(o.Subtotal), "order_total": w.Currency.Format(o.Total),
+		"order_status":             label(orderStatuses, o.Status, w.Texts),
+		"order_fulfillment_status": label(fulfillmentStatuses, o.FulfillmentStatus, w.Texts),
+		"order_payment_status":     label(paymentStatuses, o.PaymentStatus, w.Texts),
+		"order_payments_total":     w.Currency.Format(paid), "order_balance_due_total": w.Currency.Format(o.Total.Sub(paid)),
+		"order_agents_emails": strings.Join(emails, ", "), "order_agents_full_names": strings.Join(names, ", "),
+		"manage_order_url_agent": w.ManageURL("order", keys.Agent), "manage_order_url_customer": w.ManageURL("order", keys.Customer),
 	}
-	for _, member := range context.staff {
-		v.Agents = append(v.Agents, member.AgentVariables)
-	}
-	return v
 }
 
-func transactionVariables(w session.WriteSettings, p records.Payment) TransactionVariables {
-	return TransactionVariables{
-		Token: domain.ValueOr(p.Token, ""), Amount: w.Currency.Format(p.Amount), Processor: p.Processor, PaymentMethod: p.PaymentMethod,
-		Kind: p.Kind, Status: p.Status, Notes: domain.ValueOr(p.Notes, ""), PaymentPortion: p.PaymentPortion,
+func customerVariables(c records.BookingCustomer, notes string) Variables {
+	return Variables{
+		"customer_full_name": fullName(c.FirstName, c.LastName), "customer_first_name": c.FirstName, "customer_last_name": c.LastName,
+		"customer_email": c.Email, "customer_phone": c.Phone, "customer_notes": notes,
 	}
+}
+
+func agentVariables(a agent) Variables {
+	return Variables{
+		"agent_first_name": a.firstName, "agent_last_name": a.lastName, "agent_full_name": fullName(a.firstName, a.lastName),
+		"agent_display_name": cmp.Or(a.displayName, records.AgentFullName(a.firstName, a.lastName)), "agent_email": a.email, "agent_phone": a.phone,
+		"agent_additional_emails": a.additionalEmails, "agent_additional_phones": a.additionalPhones,
+	}
+}
+
+// transactionVariables are those of a payment, as stored, except for the amount.
+func transactionVariables(w session.WriteSettings, p records.Payment) Variables {
+	return Variables{
+		"transaction_token": domain.ValueOr(p.Token, ""), "transaction_amount": w.Currency.Format(p.Amount), "transaction_processor": p.Processor,
+		"transaction_payment_method": p.PaymentMethod, "transaction_kind": p.Kind, "transaction_status": p.Status,
+		"transaction_notes": domain.ValueOr(p.Notes, ""), "transaction_payment_portion": p.PaymentPortion,
+	}
+}
+
+// businessVariables are those of the site itself. Customers see their bookings on its dashboard.
+func businessVariables(w session.WriteSettings, logoURL string) messageVariables {
+	name := w.Settings[session.SettingBusinessName]
+	logo := h.Img(h.Src(logoURL), h.Alt(name), h.Style("height:50px;width:auto;border:0"))
+	return messageVariables{
+		text: Variables{
+			"business_logo_image": name, "business_logo_url": logoURL, "business_address": w.Settings[session.SettingBusinessAddress],
+			"business_phone": w.Settings[session.SettingBusinessPhone], "business_name": name,
+			"customer_dashboard_url": w.PageURL(w.Settings[session.SettingDashboard]),
+		},
+		html: Variables{"business_logo_image": markup(logo), "business_logo_url": escapeHTML.Replace(logoURL)},
+	}
+}
+
+// escapeHTML is esc_html.
+var escapeHTML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#039;")
+
+func fullName(first, last string) string { return strings.TrimSpace(first + " " + last) }
+
+// readableDateFormat returns the format in which the site shows days to people, by its
+// settings date_format and disable_verbose_date_output
+// (OsSettingsHelper::get_readable_date_format).
+func readableDateFormat(dateFormat string, terse bool) string {
+	if terse {
+		return dateFormat
+	}
+	switch dateFormat {
+	case "d.m.Y", "d/m/Y":
+		return "j M, Y"
+	case "Y-m-d":
+		return "Y, M j"
+	default:
+		return "M j, Y"
+	}
+}
+
+// formatMinutes formats minutes after midnight as the site shows a time of day: 09:05am,
+// or 09:05 with a 24-hour clock (OsTimeHelper::minutes_to_hours_and_minutes).
+func formatMinutes(minutes int, clock24 bool) string {
+	hours := minutes / 60
+	if clock24 {
+		return fmt.Sprintf("%02d:%02d", hours, minutes%60)
+	}
+	half := "am"
+	if minutes >= 12*60 {
+		half = "pm"
+	}
+	switch {
+	case hours > 12:
+		hours -= 12
+	case hours == 0:
+		hours = 12
+	}
+	return fmt.Sprintf("%02d:%02d%s", hours, minutes%60, half)
+}
+
+func timeOfDay(at *session.Minutes, clock24 bool) string {
+	if at == nil {
+		return "n/a"
+	}
+	return formatMinutes(int(*at), clock24)
+}
+
+// The plugin's labels of statuses.
+var (
+	bookingStatuses = map[string]string{
+		"approved": "Approved", "pending": "Pending Approval", "payment_pending": "Payment Pending",
+		"cancelled": "Cancelled", "no_show": "No Show", "completed": "Completed",
+	}
+	orderStatuses       = map[string]string{"open": "Open", "cancelled": "Cancelled", "completed": "Completed"}
+	fulfillmentStatuses = map[string]string{"not_fulfilled": "Not Fulfilled", "fulfilled": "Fulfilled", "partially_fulfilled": "Partially Fulfilled"}
+	paymentStatuses     = map[string]string{
+		"not_paid": "Not Paid", "partially_paid": "Partially Paid", "fully_paid": "Fully Paid", "processing": "Processing",
+	}
+)
+
+func label(labels map[string]string, status string, texts text.Texts) string {
+	if found, ok := labels[status]; ok {
+		return texts.Of(found)
+	}
+	return texts.Of("Undefined Status")
+}
+
+// bookingStatusLabel returns the site's label of a booking status. additional is the setting
+// additional_booking_statuses, such as "In Progress, Waiting"; its labels are not translated
+// (OsBookingHelper::get_nice_status_name).
+func bookingStatusLabel(status, additional string, texts text.Texts) string {
+	for own := range strings.SplitSeq(additional, ",") {
+		own = strings.TrimSpace(own)
+		if own != "" && strings.ReplaceAll(strings.ToLower(own), " ", "_") == status {
+			return own
+		}
+	}
+	return label(bookingStatuses, status, texts)
 }

@@ -5,45 +5,61 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/shopspring/decimal"
+
+	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/adapter/session"
 )
 
-func TestVariablesOf(t *testing.T) {
+func TestVariables(t *testing.T) {
 	t.Parallel()
-	start, end := 9*60+5, 22*60
-	booking := BookingVariables{
-		ID: 16, Code: "ABC1234", Price: "85 €", Service: "Physiotherapy", ServiceCategory: "Therapy",
-		Date: time.Date(2026, time.November, 7, 23, 30, 0, 0, time.FixedZone("+14:00", 14*3600)), DateFormat: ReadableDateFormat("d.m.Y", false),
-		Start: &start, End: &end, Duration: 60, Status: "Approved", Location: "Main", LocationAddress: "1 High Street",
-		ManageURLForAgent: "https://x/a", ManageURLForCustomer: "https://x/c",
+	w := session.WriteSettings{
+		DateFormat: "d.m.Y", SiteURL: "https://x", Currency: session.Currency{After: " €", Decimals: 2},
+		Settings: map[string]string{session.SettingBusinessName: "Praxis", session.SettingBusinessPhone: "+49303", session.SettingBusinessAddress: "2 High Street", session.SettingDashboard: "https://x/me"},
 	}
-	ann := AgentVariables{
-		FirstName: "Ann", LastName: "Lee", DisplayName: "Dr. Lee", Email: "ann@x.test", Phone: "+49301",
-		AdditionalEmails: "a@x.test, b@x.test", AdditionalPhones: "1, 2",
-	}
-	got := VariablesOf(booking, ann,
-		OrderVariables{
-			ID: 5, ConfirmationCode: "KLM1234", CouponCode: "TEN", TaxTotal: "0.0000", CouponDiscount: "10 €", Subtotal: "95 €", Total: "85 €",
-			Status: "open", FulfillmentStatus: "not_fulfilled", PaymentStatus: "refunded", PaymentsTotal: "5 €", BalanceDue: "80 €",
-			Agents:            []AgentVariables{ann, {FirstName: "Bo", Email: "bo@x.test"}, ann},
-			ManageURLForAgent: "https://x/oa", ManageURLForCustomer: "https://x/oc",
+	booking := BookingSnapshot{
+		Booking: records.Booking{
+			ID: 16, Code: "ABC1234", Price: decimal.New(85, 0), Service: &records.BookingService{Name: "Physiotherapy"},
+			StartDate: "2026-11-07", StartTime: new(session.Minutes(9*60 + 5)), EndTime: new(session.Minutes(22 * 60)), Duration: 60, Status: "approved",
+			Location: records.BookingLocation{Name: "Main", FullAddress: "1 High Street"},
 		},
-		CustomerVariables{FirstName: "Zoë", Email: "zoe@x.test", Phone: "+49302", Notes: "n"},
-		TransactionVariables{Token: "tok", Amount: "5 €", Processor: "p", PaymentMethod: "cash", Kind: "capture", Status: "succeeded", Notes: "tn", PaymentPortion: "full"},
-		BusinessVariables{Name: "Praxis", Phone: "+49303", Address: "2 High Street", LogoURL: "https://x/logo.png", DashboardURL: "https://x/me"},
-	)
+		Keys: records.ManageKeys{Agent: "a", Customer: "c"},
+	}
+	order := OrderSnapshot{
+		Order: records.Order{
+			ID: 5, ConfirmationCode: "KLM1234", CouponCode: new("TEN"), CouponDiscount: decimal.New(10, 0), Subtotal: decimal.New(95, 0), Total: decimal.New(85, 0),
+			Status: "open", FulfillmentStatus: "not_fulfilled", PaymentStatus: "refunded",
+		},
+		Payments: []records.Payment{{Amount: decimal.New(5, 0), Kind: records.KindCapture, Status: records.PaymentSucceeded}},
+	}
+	ann := agent{
+		firstName: "Ann", lastName: "Lee", displayName: "Dr. Lee", email: "ann@x.test", phone: "+49301",
+		additionalEmails: "a@x.test, b@x.test", additionalPhones: "1, 2",
+	}
+	payment := records.Payment{
+		Token: new("tok"), Amount: decimal.New(5, 0), Processor: "p", PaymentMethod: "cash", Kind: "capture", Status: "succeeded", Notes: new("tn"), PaymentPortion: "full",
+	}
+	got := Variables{}
+	for _, variables := range []Variables{
+		bookingVariables(w, booking, "Therapy"), agentVariables(ann),
+		orderVariables(w, order, records.ManageKeys{Agent: "oa", Customer: "oc"}, []agent{ann, {firstName: "Bo", email: "bo@x.test"}, ann}),
+		customerVariables(records.BookingCustomer{FirstName: "Zoë", Email: "zoe@x.test", Phone: "+49302"}, "n"),
+		transactionVariables(w, payment), businessVariables(w, "https://x/logo.png").text,
+	} {
+		maps.Copy(got, variables)
+	}
 	want := Variables{
 		"booking_id": "16", "booking_code": "ABC1234", "booking_price": "85 €", "service_name": "Physiotherapy", "service_category": "Therapy",
 		"start_date": "7 Nov, 2026", "start_time": "09:05am", "end_time": "10:00pm", "booking_status": "Approved", "location_name": "Main",
 		"location_full_address": "1 High Street", "booking_duration": "60 minutes",
-		"manage_booking_url_agent": "https://x/a", "manage_booking_url_customer": "https://x/c",
+		"manage_booking_url_agent": w.ManageURL("booking", "a"), "manage_booking_url_customer": w.ManageURL("booking", "c"),
 		"order_id": "5", "order_confirmation_code": "KLM1234", "order_coupon_code": "TEN", "order_tax_total": "0.0000", "order_coupon_discount": "10 €",
 		"order_subtotal": "95 €", "order_total": "85 €", "order_status": "Open", "order_fulfillment_status": "Not Fulfilled",
 		"order_payment_status": "Undefined Status", "order_payments_total": "5 €", "order_balance_due_total": "80 €",
 		"order_agents_emails": "Ann Lee <ann@x.test>, Bo <bo@x.test>", "order_agents_full_names": "Ann Lee, Bo",
-		"manage_order_url_agent": "https://x/oa", "manage_order_url_customer": "https://x/oc",
+		"manage_order_url_agent": w.ManageURL("order", "oa"), "manage_order_url_customer": w.ManageURL("order", "oc"),
 		"customer_full_name": "Zoë", "customer_first_name": "Zoë", "customer_last_name": "", "customer_email": "zoe@x.test",
 		"customer_phone": "+49302", "customer_notes": "n",
 		"agent_first_name": "Ann", "agent_last_name": "Lee", "agent_full_name": "Ann Lee", "agent_display_name": "Dr. Lee", "agent_email": "ann@x.test",
@@ -54,7 +70,7 @@ func TestVariablesOf(t *testing.T) {
 		"business_name": "Praxis", "customer_dashboard_url": "https://x/me",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("VariablesOf (-want +got):\n%s", diff)
+		t.Errorf("variables (-want +got):\n%s", diff)
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if strings.ContainsAny(name, "{} ") {
@@ -65,7 +81,7 @@ func TestVariablesOf(t *testing.T) {
 
 func TestBookingVariablesUnknown(t *testing.T) {
 	t.Parallel()
-	got := VariablesOf(BookingVariables{})
+	got := bookingVariables(session.WriteSettings{}, BookingSnapshot{}, "")
 	for _, name := range []string{"start_time", "end_time", "booking_duration"} {
 		t.Run(name, func(t *testing.T) {
 			if got[name] != "n/a" {
@@ -81,11 +97,11 @@ func TestReadableDateFormat(t *testing.T) {
 		"m/d/Y": "M j, Y", "m.d.Y": "M j, Y", "d.m.Y": "j M, Y", "d/m/Y": "j M, Y", "Y-m-d": "Y, M j", "l": "M j, Y", "": "M j, Y",
 	} {
 		t.Run(format, func(t *testing.T) {
-			if got := ReadableDateFormat(format, false); got != want {
-				t.Errorf("ReadableDateFormat(%q) = %q, want %q", format, got, want)
+			if got := readableDateFormat(format, false); got != want {
+				t.Errorf("readableDateFormat(%q) = %q, want %q", format, got, want)
 			}
-			if got := ReadableDateFormat(format, true); got != format {
-				t.Errorf("terse ReadableDateFormat(%q) = %q", format, got)
+			if got := readableDateFormat(format, true); got != format {
+				t.Errorf("terse readableDateFormat(%q) = %q", format, got)
 			}
 		})
 	}
@@ -125,8 +141,8 @@ func TestBookingStatusLabel(t *testing.T) {
 		{"", ",", "Undefined Status"},
 	} {
 		t.Run(tc.status, func(t *testing.T) {
-			if got := BookingStatusLabel(tc.status, tc.additional, nil); got != tc.want {
-				t.Errorf("BookingStatusLabel(%q, %q) = %q, want %q", tc.status, tc.additional, got, tc.want)
+			if got := bookingStatusLabel(tc.status, tc.additional, nil); got != tc.want {
+				t.Errorf("bookingStatusLabel(%q, %q) = %q, want %q", tc.status, tc.additional, got, tc.want)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
@@ -71,7 +72,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 	}
 	event := notify.Event{Kind: notify.OrderCreated, After: created.Snapshot()}
 	notify.Announce(tx, event)
-	_, err = notify.Notify(ctx, tx, w, []notify.Event{event}, true)
+	_, err = notify.Notify(ctx, tx, w, []notify.Event{event}, extensions.AllMessages)
 	return order, err
 }
 

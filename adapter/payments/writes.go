@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -131,7 +132,7 @@ func notifyPayment(ctx context.Context, tx *session.Tx, payment records.Payment)
 	if err != nil {
 		return err
 	}
-	_, err = notify.Notify(ctx, tx, w, []notify.Event{{Kind: notify.TransactionCreated, After: after, Payment: &payment}}, true)
+	_, err = notify.Notify(ctx, tx, w, []notify.Event{{Kind: notify.TransactionCreated, After: after, Payment: &payment}}, extensions.AllMessages)
 	return err
 }
 

@@ -177,10 +177,11 @@ type ListedRow struct {
 	columns                   []any
 }
 
-// NewListedRow returns a row to scan into, including the list's total if the statement has it.
-func NewListedRow(size *Total) *ListedRow {
+// NewListedRow returns a row to scan into, including the list's total if the statement has it. more is what the columns
+// are scanned into that the caller added.
+func NewListedRow(size *Total, more ...any) *ListedRow {
 	r := new(ListedRow)
-	r.columns = []any{wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Code), &r.Status, wpdb.OrZero((*string)(&r.StartDate)), wpdb.OrZero((*string)(&r.EndDate)), &r.StartTime, &r.EndTime,
+	r.columns = append([]any{wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Code), &r.Status, wpdb.OrZero((*string)(&r.StartDate)), wpdb.OrZero((*string)(&r.EndDate)), &r.StartTime, &r.EndTime,
 		&r.duration, wpdb.OrZero(&r.BufferBefore), wpdb.OrZero(&r.BufferAfter), wpdb.OrZero(&r.Attendees),
 		wpdb.OrZero(&r.Customer.ID), wpdb.OrZero(&r.Agent.ID), &r.Location.ID, wpdb.OrZero((*string)(&r.CreatedAt)), wpdb.OrZero((*string)(&r.UpdatedAt)),
 		wpdb.OrZero(&r.Customer.FirstName), wpdb.OrZero(&r.Customer.LastName), wpdb.OrZero(&r.Customer.Email), wpdb.OrZero(&r.Customer.Phone),
@@ -188,7 +189,7 @@ func NewListedRow(size *Total) *ListedRow {
 		wpdb.OrZero(&r.service.ID), wpdb.OrZero(&r.service.Name), wpdb.OrZero(&r.service.ShortDescription), wpdb.OrZero(&r.service.Status), wpdb.OrZero(&r.service.Duration), &r.priceMin, &r.priceMax,
 		wpdb.OrZero(&r.Location.Name), wpdb.OrZero(&r.Location.FullAddress), wpdb.OrZero(&r.category.ID), wpdb.OrZero(&r.category.Name),
 		wpdb.OrZero(&r.OrderItemID), &r.price, wpdb.OrZero(&r.order.ID), &r.order.CustomerComment,
-		wpdb.OrZero(&r.order.PaymentStatus), size.Dest()}
+		wpdb.OrZero(&r.order.PaymentStatus), size.Dest()}, more...)
 	return r
 }
 

@@ -28,7 +28,7 @@ func (s *Server) startWork(ctx context.Context, db *wpdb.DB, platform *session.P
 	work.Go(func() { platform.RunJournal(ctx, s.journalOptions(), s.Log) })
 	work.Go(func() { platform.Events.Run(ctx) })
 	work.Go(func() { s.wakeCompanion(ctx, platform) })
-	work.Go(func() { notify.RunLeft(ctx, platform, s.Log) })
+	work.Go(func() { notify.RunOverdue(ctx, platform, s.Log) })
 	if requests != nil {
 		work.Go(func() { requests.Run(ctx) })
 	}
