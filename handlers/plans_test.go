@@ -146,3 +146,38 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 	}
 	wantEqual(t, 1, sums, "statements that read transactions")
 }
+
+// TestPaymentStatusIsSummedUpOnce: a filter by payment status reads the transactions that may have refunds once, and not
+// again for each order, even if the administrator added an index on their orders.
+func TestPaymentStatusIsSummedUpOnce(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA())
+	database.Execute(t, "CREATE INDEX theirs ON wp_latepoint_transactions (order_id)",
+		"INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) SELECT id, 0 FROM wp_latepoint_transactions",
+		"ANALYZE TABLE wp_latepoint_transactions, wp_latepoint_transaction_refunds, wp_latepoint_orders")
+	var seen []statement
+	s := tappedServer(t, database, func(shown statement) error {
+		seen = append(seen, shown)
+		return nil
+	})
+	s.get("/status").want(http.StatusOK)
+	for _, path := range []string{"/orders?payment_status=refunded", "/bookings?payment_status=refunded&sort=created_at"} {
+		seen = nil
+		s.get(path).want(http.StatusOK)
+		sums := 0
+		for _, shown := range seen {
+			if !readsTable(shown, []string{"wp_latepoint_transaction_refunds"}) {
+				continue
+			}
+			for _, step := range s.explain(t, shown) {
+				sums++
+				if step.kind == "LATERAL DERIVED" && strings.HasPrefix(step.table, "<derived") {
+					t.Errorf("%s: %s is read for each order: %s", path, step.table, shown.text)
+				}
+			}
+		}
+		if sums == 0 {
+			t.Errorf("%s: no statement reads refunds", path)
+		}
+	}
+}

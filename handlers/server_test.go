@@ -326,6 +326,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 
 // step is how the server reads one table of a statement.
 type step struct {
+	kind               string // of the SELECT that the table is in
 	table, access, key string // all are "" for a table that need not be read
 	extra              string // the server's remarks
 }
@@ -349,8 +350,8 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 	noError(t, err)
 	var steps []step
 	for rows.Next() {
-		var table, access, key, extra sql.NullString
-		known := map[string]any{"table": &table, "type": &access, "key": &key, "Extra": &extra}
+		var kind, table, access, key, extra sql.NullString
+		known := map[string]any{"select_type": &kind, "table": &table, "type": &access, "key": &key, "Extra": &extra}
 		values := make([]any, len(columns))
 		for i, column := range columns {
 			values[i] = new(sql.RawBytes)
@@ -359,7 +360,7 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 			}
 		}
 		noError(t, rows.Scan(values...))
-		steps = append(steps, step{table.String, access.String, key.String, extra.String})
+		steps = append(steps, step{kind.String, table.String, access.String, key.String, extra.String})
 	}
 	if err := rows.Err(); err != nil || len(steps) == 0 {
 		t.Fatalf("%d steps: %v", len(steps), err)
