@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -49,13 +48,9 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 			platform := session.NewPlatform(db, fixtures.RecordedNow)
 			for n := 0; ; n++ {
 				site, err := platform.Session(t.Context()) // before the link is cut
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				hold, err := holdFriday(t, site, n)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				before := rowCounts(t, database)
 				proxy.Arm(fixtures.Fault{Skip: n, Lost: lost})
 				createErr := createFromHold(t, site, hold)
@@ -71,9 +66,7 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 				if added["latepoint_bookings"] > 0 {
 					want = whole
 				}
-				if diff := cmp.Diff(want, added); diff != "" {
-					t.Errorf("statement %d: rows added (-want +got):\n%s", n, diff)
-				}
+				expect.Equal(t, want, added, "statement ", n, ": rows added")
 				if createErr == nil && added["latepoint_bookings"] == 0 {
 					t.Errorf("statement %d: success, and no booking", n)
 				}

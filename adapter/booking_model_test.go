@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -32,9 +33,7 @@ func TestBookingsAgainstModel(t *testing.T) {
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	db := wpdbtest.Open(t, database, 2)
 	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	first := parseDay(t, "2027-02-01") // a Monday after the recorded bookings
 	week := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -71,9 +70,7 @@ func (m *bookingModel) slot(t *rapid.T) (service, agent int64, at availability.M
 // offered asks what the API offers, and which error it has for what it does not offer.
 func (m *bookingModel) offered(t *rapid.T, service, agent int64, at availability.Moment) (bool, domain.Code) {
 	grid, err := slots.Search(t.Context(), m.site, slots.Query{ServiceID: service, AgentID: &agent, LocationID: new(int64(1)), From: at.Day, To: at.Day})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	refused := domain.CodeSlotUnavailable
 	if grid.Missing == slots.MissingConnection {
 		refused = domain.CodeInvalidRequest
@@ -112,9 +109,7 @@ func (m *bookingModel) move(t *rapid.T) {
 	id := m.any(t)
 	_, agent, at := m.slot(t)
 	before, err := records.LoadBooking(t.Context(), m.site, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, refused := m.offered(t, before.ServiceID(), agent, at)
 	_, err = txUpdate(t.Context(), m.site, bookings.Update, id, bookings.Patch{AgentID: &agent, StartDate: &at.Day, StartTime: &at.Minutes})
 	switch {
@@ -170,9 +165,7 @@ func (b storedBooking) overlaps(other storedBooking) bool {
 func (m *bookingModel) check(t *rapid.T) {
 	rows, err := m.database.SQL.QueryContext(t.Context(), `SELECT id, status, start_date, start_time, agent_id, start_time - buffer_before, end_time + buffer_after
 		FROM wp_latepoint_bookings WHERE start_date BETWEEN ? AND ?`, m.monday.String(), (m.monday + 6).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer rows.Close()
 	stored := map[int64]modelBooking{}
 	var all []storedBooking
@@ -180,9 +173,7 @@ func (m *bookingModel) check(t *rapid.T) {
 	for rows.Next() {
 		var id int64
 		var b storedBooking
-		if err := rows.Scan(&id, &b.Status, &b.Date, &b.Start, &b.agent, &b.from, &b.to); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&id, &b.Status, &b.Date, &b.Start, &b.agent, &b.from, &b.to))
 		for _, other := range all {
 			if b.overlaps(other) {
 				overlaps++
@@ -191,9 +182,7 @@ func (m *bookingModel) check(t *rapid.T) {
 		stored[id] = b.modelBooking
 		all = append(all, b)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	if diff := cmp.Diff(m.bookings, stored); diff != "" {
 		t.Fatalf("model and database (-model +database):\n%s", diff)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -35,9 +36,7 @@ func newRivals(t *testing.T, setup ...string) rivals {
 		// On a busy machine rivals may wait long.
 		db := wpdbtest.OpenOwn(t, wpdb.Config{DSN: r.database.DSN, Prefix: r.database.Prefix, MaxOpen: 10, AcquireTimeout: time.Minute, LockWait: time.Minute, StatementTimeout: time.Minute})
 		site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		r.sites[i] = site
 	}
 	return r
@@ -158,9 +157,7 @@ func TestSlotIsBookedOnce(t *testing.T) {
 			t.Parallel()
 			r := newRivals(t, c.setup...)
 			got := r.run(times(rivalTries(), c.try))
-			if got != c.want {
-				t.Errorf("%d succeeded, want %d", got, c.want)
-			}
+			expect.Equal(t, c.want, got, "succeeded")
 		})
 	}
 }
@@ -174,9 +171,7 @@ func (r rivals) pendings(n int, at availability.Moment) []int64 {
 		created, err := txCreate(r.t.Context(), r.sites[0], bookings.Create, bookings.New{
 			ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: at, Attendees: 1, CustomerID: 9, Status: &status,
 		})
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		expect.NoError(r.t, err)
 		ids[i] = created.ID
 	}
 	return ids
@@ -210,9 +205,7 @@ func TestBookingsMoveOntoOneSlot(t *testing.T) {
 					return err
 				})
 			}
-			if got := r.run(tries); got != 1 {
-				t.Errorf("%d succeeded, want 1", got)
-			}
+			expect.Equal(t, 1, r.run(tries), "succeeded")
 			var count int
 			err := r.database.SQL.QueryRowContext(t.Context(),
 				"SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status = 'approved' AND agent_id = 5 AND start_date = '2027-02-05'").Scan(&count)
@@ -257,9 +250,7 @@ func TestLocksDoNotBlockTheSite(t *testing.T) {
 	r := newRivals(t, settle("one_agent_at_location", "on"))
 	slot := availability.Moment{Day: parseDay(t, "2027-02-05"), Minutes: 600}
 	site, err := r.database.SQL.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer site.Close()
 	err = r.sites[0].Transact(t.Context(), "create", func(tx *session.Tx) error {
 		if _, err := bookings.Create(t.Context(), tx, bookings.New{ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), Start: slot, Attendees: 1, CustomerID: 9}); err != nil {
@@ -281,7 +272,5 @@ func TestLocksDoNotBlockTheSite(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -29,9 +30,7 @@ func wantEntered(t *testing.T, database *fixtures.Database, changes []fixtures.C
 			continue
 		}
 		id, err := strconv.ParseInt(c.Key, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var status any
 		text := map[fixtures.Op]journal.Kind{fixtures.Insert: journal.Created, fixtures.Update: journal.Updated, fixtures.Delete: journal.Deleted}[c.Op]
 		switch c.Op {
@@ -63,17 +62,13 @@ func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
 	t.Helper()
 	table := database.Prefix + "bookside_change_inbox"
 	rows, err := database.SQL.QueryContext(t.Context(), "SELECT resource, resource_id, TRIM(CONCAT(kind, ' ', COALESCE(status, ''))) FROM "+table+" ORDER BY id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = rows.Close() }()
 	got := map[entered]string{}
 	for rows.Next() {
 		var r entered
 		var change string
-		if err := rows.Scan(&r.resource, &r.id, &change); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&r.resource, &r.id, &change))
 		earlier, twice := got[r]
 		switch {
 		case twice && earlier == string(journal.Created) && change == string(journal.Deleted):
@@ -83,9 +78,7 @@ func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
 			got[r] = change
 		}
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	database.Execute(t, "DELETE FROM "+table)
 	return got
 }
@@ -94,9 +87,7 @@ func inbox(t *testing.T, database *fixtures.Database) map[entered]string {
 func TestChangesOfATransaction(t *testing.T) {
 	t.Parallel()
 	var c session.ChangeList
-	if err := c.Insert(wpdb.Bookings, 1, []session.Row{{{Name: "status", Value: "pending"}, {Name: "agent_id", Value: int64(3)}}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Insert(wpdb.Bookings, 1, []session.Row{{{Name: "status", Value: "pending"}, {Name: "agent_id", Value: int64(3)}}}))
 	c.Update(wpdb.Bookings, 1, session.Row{{Name: "status", Value: "approved"}}, nil)
 	c.Update(wpdb.Bookings, 1, session.Row{{Name: "duration", Value: 5}}, nil)
 	c.Update(wpdb.Customers, 1, session.Row{{Name: "status", Value: "active"}}, nil)
@@ -109,9 +100,7 @@ func TestChangesOfATransaction(t *testing.T) {
 		{Resource: journal.Orders, ID: 4, Kind: journal.Deleted},
 		{Resource: journal.Orders, ID: 3, Kind: journal.Deleted},
 	}
-	if diff := cmp.Diff(want, c.List); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, want, c.List)
 	if err := c.Insert(wpdb.Bookings, 1, make([]session.Row, 2)); err == nil {
 		t.Error("several bookings were inserted at once without an error, although only the first id is known")
 	}

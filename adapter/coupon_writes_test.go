@@ -13,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // newCoupon returns the row of a coupon for which only code, type and value were sent.
@@ -28,15 +29,7 @@ func newCoupon(other map[string]any) fixtures.Change {
 func TestCreateCoupon(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	create := func(n payments.NewCoupon) func(*testing.T, *session.Session) {
-		return wantStoredResult(
-			func(ctx context.Context, site *session.Session) (payments.Coupon, error) {
-				return txCreate(ctx, site, payments.CreateCoupon, n)
-			},
-			func(ctx context.Context, site *session.Session, _ payments.Coupon) (payments.Coupon, error) {
-				return payments.LoadCoupon(ctx, site, n.Code)
-			})
-	}
+	create := creates(payments.CreateCoupon, func(c payments.Coupon) string { return c.Code }, payments.LoadCoupon)
 	needed := payments.CouponPatch{DiscountType: new("percent"), DiscountValue: euros("50")}
 	history := activityEntry("coupon_created", "coupon_id", "<id:coupon:1>", nil)
 	s.try("code, type and value are enough", nil, create(payments.NewCoupon{Code: " half ", CouponPatch: needed}), newCoupon(nil), history)
@@ -115,15 +108,7 @@ func TestInvalidCouponNamesEveryField(t *testing.T) {
 func TestUpdateCoupon(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	update := func(code string, patch payments.CouponPatch) func(*testing.T, *session.Session) {
-		return wantStoredResult(
-			func(ctx context.Context, site *session.Session) (payments.Coupon, error) {
-				return txUpdate(ctx, site, payments.UpdateCoupon, code, patch)
-			},
-			func(ctx context.Context, site *session.Session, _ payments.Coupon) (payments.Coupon, error) {
-				return payments.LoadCoupon(ctx, site, code)
-			})
-	}
+	update := updates(payments.UpdateCoupon, payments.LoadCoupon)
 	history := func(id string) fixtures.Change { return activityEntry("coupon_updated", "coupon_id", id, nil) }
 	untouched := func(row fixtures.Change) fixtures.Change { // before this test
 		row.Changed["updated_at"] = [2]any{nil, "<now_utc>"}
@@ -226,9 +211,7 @@ func TestConcurrentCouponsWithOneCodeLeaveOne(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if created != 1 {
-		t.Errorf("%d were made, want 1", created)
-	}
+	expect.Equal(t, 1, created, "coupons that were made")
 }
 
 func TestWithMembersKeepsOtherMembers(t *testing.T) {

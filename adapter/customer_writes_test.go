@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/customers"
@@ -18,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -41,13 +40,9 @@ func siteOver(t *testing.T, database *fixtures.Database, changes ...string) (*se
 		database.Execute(t, statement)
 	}
 	db := wpdbtest.Open(t, database, 2)
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return site, database
 }
 
@@ -178,9 +173,7 @@ func TestPrivilegedUsersOfANetworkAreGuarded(t *testing.T) {
 	s, database := siteWithUsers(t, fixtures.Prefixed())
 	var id, user int64
 	err := database.SQL.QueryRowContext(t.Context(), "SELECT id, wordpress_user_id FROM wpx_7_latepoint_customers WHERE wordpress_user_id IS NOT NULL ORDER BY id LIMIT 1").Scan(&id, &user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	before := database.Snapshot(t)
 	for name, c := range map[string]struct {
 		change     string
@@ -255,9 +248,7 @@ func TestNewCustomersGetUsersIfTheSiteWantsThem(t *testing.T) {
 			s, database := siteWithUsers(t, fixtures.SiteA().WithFewBookings(), c.setup...)
 			before := database.Snapshot(t)
 			created, err := txCreate(t.Context(), s, customers.Create, c.customer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if (created.WordPressUserID != nil) != c.linked || created.IsGuest != c.guest {
 				t.Errorf("user %v, guest %t", created.WordPressUserID, created.IsGuest)
 			}
@@ -323,9 +314,7 @@ func TestUsersStayWhereCustomersAreNone(t *testing.T) {
 	for _, change := range fixtures.Changes(before, before.Again(t)) {
 		changed[change.Table]++
 	}
-	if diff := cmp.Diff(map[string]int{"latepoint_customers": 1, "latepoint_activities": 1}, changed); diff != "" {
-		t.Errorf("rows changed (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, map[string]int{"latepoint_customers": 1, "latepoint_activities": 1}, changed, "rows changed")
 	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE wp_usermeta SET meta_value = ? WHERE user_id = 7 AND meta_key = 'wp_capabilities'", capabilities["editor"].serialised); err != nil {
 		t.Fatal(err)
 	}
@@ -354,9 +343,7 @@ func TestUserIsLinkedOnce(t *testing.T) {
 		})
 	}
 	r.run(tries)
-	if len(created) != 1 {
-		t.Errorf("%d customers have the user", len(created))
-	}
+	expect.Equal(t, 1, len(created), "customers with the user")
 }
 
 // TestDeleteCustomerDeletesTheirRows: deleting a customer deletes their rows, except those that the plugin
@@ -380,9 +367,7 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	}
 	database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268")
 	before = database.Snapshot(t)
-	if err := txDelete(t.Context(), s, customers.Delete, 268); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, txDelete(t.Context(), s, customers.Delete, 268))
 	got := map[string]int{}
 	for _, change := range fixtures.Changes(before, before.Again(t)) {
 		got[change.Table+" "+string(change.Op)]++
@@ -391,9 +376,7 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 		"latepoint_customers delete": 1, "latepoint_customer_meta delete": 1, "latepoint_orders delete": 4, "latepoint_order_items delete": 4,
 		"latepoint_order_meta delete": 8, "latepoint_transactions delete": 3, "latepoint_process_jobs delete": 1,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, got, "rows")
 	if err := txDelete(t.Context(), s, customers.Delete, 268); domain.CodeOf(err) != domain.CodeNotFound {
 		t.Errorf("again: %v", err)
 	}
@@ -409,9 +392,7 @@ func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 	ids := make([]int64, owners)
 	for i := range ids {
 		created, err := txCreate(t.Context(), r.sites[0], customers.Create, customers.Patch{CustomerFields: customerNamed("A", "B", fmt.Sprintf("a%d@example.test", i))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		ids[i] = created.ID
 	}
 	pending := records.StatusPending
@@ -451,21 +432,17 @@ func TestDeletedCustomersHaveNoBookings(t *testing.T) {
 			})
 		}
 	}
-	if got := r.run(tries); got != len(tries) {
-		t.Errorf("%d of %d ended well", got, len(tries))
-	}
+	expect.Equal(t, len(tries), r.run(tries), "ended well")
 	for what, query := range map[string]string{
 		"bookings without a customer": "SELECT COUNT(*) FROM wp_latepoint_bookings AS b LEFT JOIN wp_latepoint_customers AS c ON c.id = b.customer_id WHERE c.id IS NULL AND b.created_at = '2026-11-21 00:43:00'",
 		"moved to nobody":             "SELECT COUNT(*) FROM wp_latepoint_bookings AS b LEFT JOIN wp_latepoint_customers AS c ON c.id = b.customer_id WHERE c.id IS NULL AND b.id = 7",
 		"orders without a customer":   "SELECT COUNT(*) FROM wp_latepoint_orders AS o LEFT JOIN wp_latepoint_customers AS c ON c.id = o.customer_id WHERE c.id IS NULL AND o.created_at = '2026-11-21 00:43:00'",
 		"metas of nobody":             "SELECT COUNT(*) FROM wp_latepoint_customer_meta AS m LEFT JOIN wp_latepoint_customers AS c ON c.id = m.object_id WHERE c.id IS NULL AND m.created_at = '2026-11-21 00:43:00'",
 	} {
-		t.Run(what, func(t *testing.T) {
-			var n int
-			if err := r.database.SQL.QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != 0 {
-				t.Errorf("%d %s (%v)", n, what, err)
-			}
-		})
+		var n int
+		if err := r.database.SQL.QueryRowContext(t.Context(), query).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d %s (%v)", n, what, err)
+		}
 	}
 }
 
@@ -481,9 +458,7 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 			database.MakeCustomersUsers(t)
 			dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 			db := wpdbtest.OpenDSN(t, dsn, database.Prefix, 1)
-			if err := db.CreateOwnTables(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, db.CreateOwnTables(t.Context()))
 			platform := session.NewPlatform(db, fixtures.RecordedNow)
 			before := database.Snapshot(t)
 			for what, c := range map[string]struct {
@@ -501,9 +476,7 @@ func TestCustomerSurvivesEveryCut(t *testing.T) {
 			} {
 				for n := 0; ; n++ {
 					site, err := platform.Session(t.Context()) // before the link is cut
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.NoError(t, err)
 					proxy.Arm(fixtures.Fault{Skip: n, Lost: lost})
 					writeErr := c.try(site)
 					untouched := proxy.Disarm() > 0

@@ -20,6 +20,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -71,9 +72,7 @@ var fewRows = []string{
 func export(t *testing.T, platform *session.Platform, w *session.ExportCursor, p session.Paging, list exportedList, between func(chunk int)) []int64 {
 	t.Helper()
 	principal, err := platform.Principal(t.Context(), keys.Key{Permissions: []string{"read"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	all := []int64{}
 	for chunk := range 10_000 {
 		err := platform.Serve(t.Context(), principal, func(s *session.Session) error {
@@ -85,9 +84,7 @@ func export(t *testing.T, platform *session.Platform, w *session.ExportCursor, p
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if w.Pass(); w.Done() {
 			return all
 		}
@@ -109,9 +106,7 @@ func TestExports(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			site, err := platform.Session(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			want, err := list(t.Context(), site, session.Paging{Page: 1, PerPage: 5000})
 			if err != nil || len(want) < 2 {
 				t.Fatalf("%d records: %v", len(want), err)
@@ -127,9 +122,7 @@ func TestExports(t *testing.T) {
 				}
 			}
 			page, w := session.Paging{Page: 2, PerPage: size/2 + 1}, &session.ExportCursor{Chunk: 2}
-			if diff := cmp.Diff(want[page.PerPage:], export(t, platform, w, page, list, nil)); diff != "" {
-				t.Errorf("page 2 (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, want[page.PerPage:], export(t, platform, w, page, list, nil), "page 2")
 			if w.Total() != size || w.Size() != size-page.PerPage {
 				t.Errorf("page 2: %d records, of which %d on the page", w.Total(), w.Size())
 			}
@@ -151,13 +144,9 @@ func TestExportWhileOthersWrite(t *testing.T) {
 	platform := session.NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow)
 	list := exported(bookings.Filter{Order: bookings.Order{Descending: true}}, func(f *bookings.Filter) *session.Paging { return &f.Paging }, bookings.List, func(b records.Booking) int64 { return b.ID })
 	site, err := platform.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	before, err := list(t.Context(), site, session.Paging{Page: 1, PerPage: 5000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	slices.Sort(before)
 	deleted := before[len(before)-1]
 	got := export(t, platform, &session.ExportCursor{Chunk: 3}, session.Paging{Page: 1, PerPage: 5000}, list, func(chunk int) {
@@ -181,21 +170,15 @@ func TestExportStays(t *testing.T) {
 	t.Parallel()
 	platform := session.NewPlatform(wpdbtest.Open(t, fixtures.Shared(t, fixtures.SiteA()), 2), fixtures.RecordedNow)
 	site, err := platform.SessionOf(t.Context(), &keys.Key{Scope: domain.Scope{Agents: []int64{1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	w := &session.ExportCursor{Chunk: 3}
 	site.ExportWith(w)
 	var ids []int64
 	for i := range 4 {
 		page, err := bookings.List(t.Context(), site, bookings.Filter{Paging: session.Paging{Page: 1, PerPage: 100}, Order: bookings.Order{Sort: bookings.ByID}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, b := range page.Records {
-			if b.Agent.ID != 1 {
-				t.Errorf("booking %d is beyond the limits", b.ID)
-			}
+			expect.Equal(t, 1, b.Agent.ID, "booking ", b.ID, " is beyond the limits")
 			ids = append(ids, b.ID)
 		}
 		if i%2 == 1 {

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -52,39 +51,29 @@ func TestNewPaymentNotifies(t *testing.T) {
 			t.Parallel()
 			database, site, _ := newNotifyingSite(t, append([]string{"DELETE FROM wp_latepoint_processes", "UPDATE wp_latepoint_customers SET notes = 'rings twice' WHERE id IN (12, 153)"}, c.setup...)...)
 			created, err := txCreate(t.Context(), site, payments.Create, c.payment)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			var around string // agents and link of the order
 			err = database.SQL.QueryRowContext(t.Context(), "SELECT CONCAT(a.first_name, ' ', a.last_name, ' <', a.email, '>|', o.option_value, '/wp-admin/admin-post.php"+
 				"?action=latepoint_route_call&route_name=manage_order_by_key__show&key=', COALESCE((SELECT meta_value FROM wp_latepoint_order_meta"+
 				" WHERE object_id = 1403 AND meta_key = 'key_to_manage_for_customer'), 'none')) FROM wp_latepoint_bookings AS b"+
 				" JOIN wp_latepoint_agents AS a ON a.id = b.agent_id JOIN wp_options AS o ON o.option_name = 'siteurl' WHERE b.id = 1441").Scan(&around)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			var want []paymentJob
 			for _, who := range c.to {
 				id := map[string]int64{"customer": 153, "another": 12}[who]
 				customer, _, err := records.OrderCustomer(t.Context(), site, id)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				want = append(want, paymentJob{
 					ObjectType: "n/a", Transaction: created.ID, Told: created.ID, Info: `{"name":"Receipt","event_type":"transaction_created"}`,
 					To: customer.FirstName + " " + customer.LastName + " <" + customer.Email + ">", Subject: orderCode(t, database) + " Partially Paid",
 					Content: "35.50 €|capture|succeeded|stripe|card|deposit|tok_1|Thanks|35.50 €|99.50 €|" + around + "|{{booking_code}}|rings twice",
 				})
 			}
-			if diff := cmp.Diff(want, paymentJobs(t, database)); diff != "" {
-				t.Errorf("jobs (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, want, paymentJobs(t, database), "jobs")
 			if _, err := txUpdate(t.Context(), site, payments.Update, created.ID, payments.Patch{Status: new("failed")}); err != nil {
 				t.Fatal(err)
 			}
-			if err := txDelete(t.Context(), site, payments.Delete, created.ID); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, txDelete(t.Context(), site, payments.Delete, created.ID))
 			if got := paymentJobs(t, database); len(got) != len(want) {
 				t.Errorf("a change or deletion notified: %v", got)
 			}
@@ -105,9 +94,7 @@ func TestLinksOfAConstantAddress(t *testing.T) {
 	database, _, _ := newNotifyingSite(t, "DELETE FROM wp_latepoint_processes", withJobCron, receipt("equal", "transaction__kind", "capture"))
 	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, SiteURL: "https://shop.example/wp/"})
 	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, err := txCreate(t.Context(), site, payments.Create, payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{Amount: euros("35.5")}}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,16 +107,12 @@ func TestLinksOfAConstantAddress(t *testing.T) {
 func paymentJobs(t *testing.T, d *fixtures.Database) (jobs []paymentJob) {
 	t.Helper()
 	rows, err := d.SQL.QueryContext(t.Context(), "SELECT object_model_type, object_id, process_info, settings FROM wp_latepoint_process_jobs WHERE process_info LIKE '%transaction_created%' ORDER BY id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var j paymentJob
 		var settings string
-		if err := rows.Scan(&j.ObjectType, &j.Transaction, &j.Info, &settings); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&j.ObjectType, &j.Transaction, &j.Info, &settings))
 		var stored struct {
 			Data map[string]struct {
 				About struct {
@@ -138,16 +121,12 @@ func paymentJobs(t *testing.T, d *fixtures.Database) (jobs []paymentJob) {
 				To, Subject, Content string
 			} `json:"action_data"`
 		}
-		if err := json.Unmarshal([]byte(settings), &stored); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal([]byte(settings), &stored))
 		action := stored.Data["pa_20"]
 		j.Told, j.To, j.Subject, j.Content = action.About.ID, action.To, action.Subject, action.Content
 		jobs = append(jobs, j)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	return jobs
 }
 

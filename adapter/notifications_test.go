@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/extensions"
@@ -15,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -28,21 +27,15 @@ type queuedJob struct {
 func queuedJobs(t *testing.T, d *fixtures.Database) []queuedJob {
 	t.Helper()
 	rows, err := d.SQL.QueryContext(t.Context(), "SELECT process_id, object_model_type, to_run_after_utc FROM wp_latepoint_process_jobs WHERE status = 'scheduled' ORDER BY id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer rows.Close()
 	jobs := []queuedJob{}
 	for rows.Next() {
 		var j queuedJob
-		if err := rows.Scan(&j.Process, &j.ObjectType, &j.Due); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&j.Process, &j.ObjectType, &j.Due))
 		jobs = append(jobs, j)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	return jobs
 }
 
@@ -67,9 +60,7 @@ func newNotifyingSite(t *testing.T, setup ...string) (*fixtures.Database, *sessi
 	platform := session.NewPlatform(db, fixtures.RecordedNow)
 	platform.Events = extensions.NewRelay(db, fixtures.RecordedNow, nil, slog.New(slog.DiscardHandler))
 	site, err := platform.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return database, site, bookings.New{
 		ServiceID: 4, AgentID: 5, LocationID: new(int64(1)), CustomerID: 9, Attendees: 1, Confirm: true,
 		Start: availability.Moment{Day: parseDay(t, "2026-11-27"), Minutes: 600},
@@ -103,15 +94,9 @@ func TestNewBookingNotifies(t *testing.T) {
 			database, site, b := newNotifyingSite(t, c.setup...)
 			b.Confirm = !c.silent
 			created, err := txCreate(t.Context(), site, bookings.Create, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if created.ConfirmationSent != c.notified {
-				t.Errorf("confirmation sent: %t, want %t", created.ConfirmationSent, c.notified)
-			}
-			if diff := cmp.Diff(c.jobs, queuedJobs(t, database)); diff != "" {
-				t.Errorf("jobs (-want +got):\n%s", diff)
-			}
+			expect.NoError(t, err)
+			expect.Equal(t, c.notified, created.ConfirmationSent, "confirmation sent")
+			expect.Equal(t, c.jobs, queuedJobs(t, database), "jobs")
 		})
 	}
 }
@@ -128,33 +113,23 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 	t.Parallel()
 	database, site, b := newNotifyingSite(t, withJobCron, dayBefore)
 	created, err := txCreate(t.Context(), site, bookings.Create, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	monday, noon := parseDay(t, "2027-02-05"), session.Minutes(600)
 	if _, err := txUpdate(t.Context(), site, bookings.Update, created.ID, bookings.Patch{StartDate: &monday, StartTime: &noon}); err != nil {
 		t.Fatal(err)
 	}
 	confirmation := queuedJob{0, "n/a", "2026-11-21 00:43:00"}
 	want := []queuedJob{confirmation, {10, "booking", "2027-02-04 09:00:00"}}
-	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
-		t.Errorf("after a move (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, queuedJobs(t, database), "after a move")
 	cancelled := records.StatusCancelled
 	if _, err := txUpdate(t.Context(), site, bookings.Update, created.ID, bookings.Patch{Status: &cancelled, Notify: true}); err != nil {
 		t.Fatal(err)
 	}
 	want = []queuedJob{confirmation, confirmation, {10, "booking", "2027-02-04 09:00:00"}}
-	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
-		t.Errorf("after a cancellation that the customer is notified of (-want +got):\n%s", diff)
-	}
-	if err := site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, created.ID, false) }); err != nil {
-		t.Fatal(err)
-	}
+	expect.Equal(t, want, queuedJobs(t, database), "after a cancellation that the customer is notified of")
+	expect.NoError(t, site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, created.ID, false) }))
 	want = []queuedJob{confirmation, confirmation}
-	if diff := cmp.Diff(want, queuedJobs(t, database)); diff != "" {
-		t.Errorf("after a deletion (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, queuedJobs(t, database), "after a deletion")
 }
 
 // left is a site whose companion says that something is added to LatePoint that messages may show.
@@ -165,9 +140,7 @@ func sentLater(t *testing.T, d *fixtures.Database, site *session.Session, second
 	t.Helper()
 	later := *site
 	later.Now = site.Now.Add(time.Duration(seconds) * time.Second)
-	if err := notify.SendOverdue(t.Context(), &later); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, notify.SendOverdue(t.Context(), &later))
 	return sentMessages(t, d)
 }
 
@@ -175,20 +148,14 @@ func sentLater(t *testing.T, d *fixtures.Database, site *session.Session, second
 func sentMessages(t *testing.T, d *fixtures.Database) (rows []string) {
 	t.Helper()
 	stored, err := d.SQL.QueryContext(t.Context(), "SELECT CONCAT_WS('|', process_id, object_id, object_model_type, to_run_after_utc, status, process_info, settings, created_at) FROM wp_latepoint_process_jobs WHERE status = 'scheduled'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer stored.Close()
 	for stored.Next() {
 		var row string
-		if err := stored.Scan(&row); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, stored.Scan(&row))
 		rows = append(rows, row)
 	}
-	if err := stored.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, stored.Err())
 	return rows
 }
 
@@ -220,16 +187,10 @@ func TestMessagesAreLeftToThePlugin(t *testing.T) {
 			database, site, b := newNotifyingSite(t, append(c.setup, left)...)
 			b.Confirm = !c.silent
 			created, err := txCreate(t.Context(), site, bookings.Create, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if c.kept {
-				if diff := cmp.Diff(want, sentMessages(t, database)); diff != "" {
-					t.Errorf("at once (-want +got):\n%s", diff)
-				}
-				if n := countRows(t, database, "bookside_events"); n != 0 {
-					t.Errorf("%d events are left to the plugin", n)
-				}
+				expect.Equal(t, want, sentMessages(t, database), "at once")
+				expect.Equal(t, 0, countRows(t, database, "bookside_events"), "events left to the plugin")
 				return
 			}
 			if created.ConfirmationSent == c.silent {
@@ -239,9 +200,7 @@ func TestMessagesAreLeftToThePlugin(t *testing.T) {
 				t.Errorf("before the time is over: %s", got)
 			}
 			for range 2 {
-				if diff := cmp.Diff(want, sentLater(t, database, site, c.late)); diff != "" {
-					t.Errorf("in place of the plugin (-want +got):\n%s", diff)
-				}
+				expect.Equal(t, want, sentLater(t, database, site, c.late), "in place of the plugin")
 			}
 		})
 	}
@@ -274,9 +233,7 @@ func TestMessagesThatThePluginSends(t *testing.T) {
 			}
 		}, []queuedJob{}},
 		"the booking is gone": {func(t *testing.T, _ *fixtures.Database, site *session.Session, id int64) {
-			if err := site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, id, true) }); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, id, true) }))
 		}, []queuedJob{}},
 		"the booking moved": {func(t *testing.T, _ *fixtures.Database, site *session.Session, id int64) { move(t, site, id) }, []queuedJob{{10, "booking", "2027-02-04 09:00:00"}}},
 		"the booking moved later": {func(t *testing.T, d *fixtures.Database, site *session.Session, id int64) {
@@ -289,14 +246,10 @@ func TestMessagesThatThePluginSends(t *testing.T) {
 			database, site, b := newNotifyingSite(t, dayBefore, left)
 			b.Confirm = false // reminders alone
 			created, err := txCreate(t.Context(), site, bookings.Create, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			c.meanwhile(t, database, site, created.ID)
 			sentLater(t, database, site, 10)
-			if diff := cmp.Diff(c.reminders, queuedJobs(t, database)); diff != "" {
-				t.Errorf("reminders (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, c.reminders, queuedJobs(t, database), "reminders")
 		})
 	}
 }

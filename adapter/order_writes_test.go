@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // noPrices is the price breakdown of an order without items.
@@ -58,15 +59,7 @@ func newInvoice(total string) fixtures.Change {
 func TestCreateOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	create := func(n orders.New) func(*testing.T, *session.Session) {
-		return wantStoredResult(
-			func(ctx context.Context, site *session.Session) (records.Order, error) {
-				return txCreate(ctx, site, orders.Create, n)
-			},
-			func(ctx context.Context, site *session.Session, created records.Order) (records.Order, error) {
-				return records.LoadOrder(ctx, site, created.ID)
-			})
-	}
+	create := creates(orders.Create, func(o records.Order) int64 { return o.ID }, records.LoadOrder)
 	needed := orders.Patch{CustomerID: new(int64(12)), Subtotal: euros("100"), Total: euros("100")}
 	history := activityEntry("order_created", "order_id", "<id:order:1>", `{"order_data_vars":{"id":<id:order:1>,"confirmation_code":"<code7:order.confirmation_code:1>",`+
 		`"customer_comment":"","status":"open","fulfillment_status":"not_fulfilled","payment_status":"not_paid","source_id":null,"source_url":"",`+
@@ -163,15 +156,7 @@ func TestInvalidOrderNamesEveryField(t *testing.T) {
 func TestUpdateOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	update := func(id int64, patch orders.Patch) func(*testing.T, *session.Session) {
-		return wantStoredResult(
-			func(ctx context.Context, site *session.Session) (records.Order, error) {
-				return txUpdate(ctx, site, orders.Update, id, patch)
-			},
-			func(ctx context.Context, site *session.Session, _ records.Order) (records.Order, error) {
-				return records.LoadOrder(ctx, site, id)
-			})
-	}
+	update := updates(orders.Update, records.LoadOrder)
 	s.try("nothing sent", nil, update(10, orders.Patch{}))
 	s.try("nothing new", nil, update(10, orders.Patch{
 		CustomerID: new(int64(268)), Subtotal: euros("85"), Total: euros("85.0"), TaxTotal: euros("0"), DiscountTotal: euros("0"), CouponDiscount: euros("0"),
@@ -250,13 +235,9 @@ func TestOrdersOfEarlierVersions(t *testing.T) {
 	s := newShop(t, fixtures.Legacy())
 	site := s.site(t)
 	created, err := txCreate(t.Context(), site, orders.Create, orders.New{Patch: orders.Patch{CustomerID: new(int64(1)), Subtotal: euros("1"), Total: euros("1")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	created, err = txUpdate(t.Context(), site, orders.Update, created.ID, orders.Patch{CustomerID: new(int64(2)), Notes: new("inside"), DiscountTotal: euros("0.5")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if created.CustomerID != 2 || created.Notes != "inside" || !created.DiscountTotal.Equal(*euros("0.5")) {
 		t.Errorf("order %+v", created)
 	}
@@ -290,9 +271,7 @@ func TestConcurrentTransfersKeepOrdersWhole(t *testing.T) {
 		})
 	}
 	tries = append(tries, func(ctx context.Context, s *session.Session) error { return txDelete(ctx, s, customers.Delete, 12) })
-	if got := r.run(tries); got != len(tries) {
-		t.Errorf("%d succeeded, want all %d", got, len(tries))
-	}
+	expect.Equal(t, len(tries), r.run(tries), "succeeded")
 	r.wantCounts(map[string]int{
 		"SELECT COUNT(DISTINCT customer_id) FROM (SELECT customer_id FROM wp_latepoint_orders WHERE id = 888" +
 			" UNION SELECT customer_id FROM wp_latepoint_bookings WHERE id IN (916, 917)" +

@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -33,9 +34,7 @@ func TestRandomPaymentsAgree(t *testing.T) {
 				database.Execute(t, statement)
 			}
 			site, err := session.NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			rapid.Check(t, func(rt *rapid.T) {
 				m := newPaymentModel(rt, site, database)
 				rt.Repeat(map[string]func(*rapid.T){"create": m.create, "update": m.update, "refund": m.refund, "delete": m.delete, "mark": m.mark, "others": m.others, "": m.check})
@@ -56,13 +55,9 @@ type paymentModel struct {
 // newPaymentModel makes an order of 100 with invoices over 100 and 40.
 func newPaymentModel(t *rapid.T, site *session.Session, database *fixtures.Database) *paymentModel {
 	customer, err := txCreate(t.Context(), site, customers.Create, customers.Patch{CustomerFields: records.CustomerFields{FirstName: new("A"), LastName: new("B")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	order, err := txCreate(t.Context(), site, orders.Create, orders.New{Patch: orders.Patch{CustomerID: &customer.ID, Subtotal: euros("100"), Total: euros("100")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_order_invoices (order_id, status, charge_amount) VALUES (?, 'open', 40)", order.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +98,7 @@ func (m *paymentModel) kind(t *rapid.T) *string {
 func (m *paymentModel) any(t *rapid.T) int64 {
 	t.Helper()
 	payments, err := records.LoadLedger(t.Context(), m.site, sq.Eq{"t.order_id": m.order})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if len(payments) == 0 {
 		t.Skip("no payments yet: another step is drawn instead of this one")
 	}
@@ -118,9 +111,7 @@ func wantKnown(t *rapid.T, err error) {
 	switch domain.CodeOf(err) {
 	case domain.CodeRefundTooLarge, domain.CodePaymentCompleted, domain.CodePaymentRefused, domain.CodeValidationFailed, domain.CodeNotFound:
 	default:
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 }
 
@@ -178,9 +169,7 @@ func (m *paymentModel) mark(t *rapid.T) {
 		t.Skip("nobody marks an invoice that the money does not cover: another step is drawn instead of this one")
 	}
 	_, err := updateInvoice(t.Context(), m.site, m.order, invoice, payments.InvoicePatch{Status: new(payments.InvoicePaid)}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 // others writes what wp-admin, the plugin's abilities and gateways write, none of which update anything
@@ -229,16 +218,12 @@ func (m *paymentModel) state(t *rapid.T) (state paymentState) {
 		refunds = "(SELECT COALESCE(SUM(amount), 0) FROM wp_latepoint_transaction_refunds WHERE transaction_id = t.id)"
 	}
 	rows, err := m.database.SQL.QueryContext(t.Context(), "SELECT status, COALESCE(kind, ''), amount, "+refunds+" FROM wp_latepoint_transactions t WHERE order_id = ?", m.order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var status, kind string
 		var amount, back decimal.Decimal
-		if err := rows.Scan(&status, &kind, &amount, &back); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&status, &kind, &amount, &back))
 		state.processing = state.processing || status == records.PaymentProcessing
 		switch {
 		case kind == records.KindAuthorization, kind == records.KindVoid:
@@ -248,18 +233,14 @@ func (m *paymentModel) state(t *rapid.T) (state paymentState) {
 			state.net = state.net.Add(amount).Sub(back)
 		}
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	state.net = decimal.Max(state.net, decimal.Zero)
 	state.invoiced = map[int64]decimal.Decimal{}
 	for _, invoice := range m.invoices {
 		var paid, named bool
 		row := m.database.SQL.QueryRowContext(t.Context(), `SELECT status = 'paid', EXISTS (SELECT 1 FROM wp_latepoint_transactions WHERE invoice_id = i.id AND COALESCE(kind, '') <> 'authorization')
 			FROM wp_latepoint_order_invoices i WHERE id = ?`, invoice)
-		if err := row.Scan(&paid, &named); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, row.Scan(&paid, &named))
 		if paid {
 			state.invoiced[invoice], state.marked = m.amounts[invoice], state.marked || !named
 		}
@@ -279,9 +260,7 @@ func (m *paymentModel) check(t *rapid.T) {
 		want = records.OrderProcessing
 	}
 	var status string
-	if err := m.database.SQL.QueryRowContext(t.Context(), "SELECT payment_status FROM wp_latepoint_orders WHERE id = ?", m.order).Scan(&status); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.database.SQL.QueryRowContext(t.Context(), "SELECT payment_status FROM wp_latepoint_orders WHERE id = ?", m.order).Scan(&status))
 	if status != want {
 		t.Errorf("the order is %s with a net of %s, want %s", status, state.net, want)
 	}
@@ -293,9 +272,7 @@ func (m *paymentModel) check(t *rapid.T) {
 		t.Errorf("invoices over %s are paid with a net of %s", invoiced, state.net)
 	}
 	stats, err := records.LoadCustomerStats(t.Context(), m.site, []int64{m.customer}, new(records.Total))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if spent := stats[m.customer].Spent; !spent.Equal(state.net) {
 		t.Errorf("the customer spent %s, the rows say %s", spent, state.net)
 	}

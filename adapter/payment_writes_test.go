@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // newTransaction returns the row of a payment of order 1403, which is customer 153's, for which only the
@@ -38,15 +39,7 @@ func paymentStatusChange(order int64, from, to string) []fixtures.Change {
 func TestCreatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	create := func(n payments.New) func(*testing.T, *session.Session) {
-		return wantStoredResult(
-			func(ctx context.Context, site *session.Session) (records.Payment, error) {
-				return txCreate(ctx, site, payments.Create, n)
-			},
-			func(ctx context.Context, site *session.Session, created records.Payment) (records.Payment, error) {
-				return records.LoadPayment(ctx, site, created.ID)
-			})
-	}
+	create := creates(payments.Create, func(p records.Payment) int64 { return p.ID }, records.LoadPayment)
 	order := func(patch payments.Patch) payments.New { return payments.New{OrderID: new(int64(1403)), Patch: patch} }
 	part := paymentStatusChange(1403, records.OrderNotPaid, records.OrderPartiallyPaid)
 	paid := paymentStatusChange(1403, records.OrderNotPaid, records.OrderFullyPaid)
@@ -155,15 +148,7 @@ func TestInvalidPaymentNamesEveryField(t *testing.T) {
 func TestUpdatePayment(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	update := func(id int64, patch payments.Patch) func(*testing.T, *session.Session) {
-		return wantStoredResult(
-			func(ctx context.Context, site *session.Session) (records.Payment, error) {
-				return txUpdate(ctx, site, payments.Update, id, patch)
-			},
-			func(ctx context.Context, site *session.Session, _ records.Payment) (records.Payment, error) {
-				return records.LoadPayment(ctx, site, id)
-			})
-	}
+	update := updates(payments.Update, records.LoadPayment)
 	pending := "INSERT INTO wp_latepoint_transactions (id, order_id, invoice_id, kind, status, amount, updated_at) VALUES (9001, 1403, %s, 'capture', 'processing', 135, '2026-01-01 00:00:00')"
 	another := "INSERT INTO wp_latepoint_order_invoices (id, order_id, status, charge_amount, updated_at) VALUES (9001, 1403, 'open', 135, '2026-01-01 00:00:00')"
 
@@ -232,9 +217,7 @@ func TestPaymentsOfEarlierVersions(t *testing.T) {
 	delete(updated.Values, "coupon_id")
 	s.try("made and changed", nil, func(t *testing.T, site *session.Session) {
 		created, err := txCreate(t.Context(), site, payments.Create, payments.New{OrderID: new(int64(1)), Patch: payments.Patch{Amount: euros("30"), ReceiptNumber: new("R-1")}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if created.ReceiptNumber != nil || created.AccessKey != nil || created.InvoiceID != nil {
 			t.Errorf("payment %+v has what it has no column for", created)
 		}
@@ -245,9 +228,7 @@ func TestPaymentsOfEarlierVersions(t *testing.T) {
 		if _, err := txUpdate(t.Context(), site, payments.Update, created.ID, payments.Patch{Status: new("failed"), ReceiptNumber: new("R-2")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := txDelete(t.Context(), site, payments.Delete, created.ID); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, txDelete(t.Context(), site, payments.Delete, created.ID))
 	}, updatedRow("latepoint_orders", 1), updated, updated)
 }
 
@@ -272,9 +253,7 @@ func TestConcurrentPaymentsSettleDistinctInvoices(t *testing.T) {
 			return err
 		})
 	}
-	if got := r.run(tries); got != count {
-		t.Errorf("%d payments were made, want %d", got, count)
-	}
+	expect.Equal(t, count, r.run(tries), "payments made")
 	r.wantCounts(map[string]int{
 		"SELECT COUNT(*) FROM wp_latepoint_order_invoices WHERE id > 9000 AND status = 'paid'":                   count,
 		"SELECT COUNT(DISTINCT invoice_id) FROM wp_latepoint_transactions WHERE order_id = 1403":                 count,
@@ -310,9 +289,7 @@ func TestConcurrentPaymentsKeepThePaymentStatus(t *testing.T) {
 			return err
 		})
 	}
-	if got := r.run(tries); got != len(tries) {
-		t.Errorf("%d succeeded, want all %d", got, len(tries))
-	}
+	expect.Equal(t, len(tries), r.run(tries), "succeeded")
 	r.wantCounts(map[string]int{
 		"SELECT SUM(amount) FROM wp_latepoint_transactions WHERE order_id = 1403 AND status = 'succeeded'": 80,
 		"SELECT COUNT(*) FROM wp_latepoint_transactions WHERE order_id = 1403":                             40,

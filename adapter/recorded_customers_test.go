@@ -7,13 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/customers"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestRecordedCustomerWrites repeats the customer writes recorded on a real site, as
@@ -52,9 +51,7 @@ func TestRecordedCustomerWrites(t *testing.T) {
 		"no user of the site is logged in": 13,
 		equalAnswer:                        7,
 	}
-	if diff := cmp.Diff(want, differences); diff != "" {
-		t.Errorf("writes by difference (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, differences, "writes by difference")
 }
 
 var customersNotReplayed = because(map[string]string{
@@ -171,9 +168,7 @@ func (e *expectation) commandID() int64 {
 	var command struct {
 		ID int64 `json:"id"`
 	}
-	if err := json.Unmarshal(e.Command, &command); err != nil {
-		e.Fatal(err)
-	}
+	expect.NoError(e, json.Unmarshal(e.Command, &command))
 	return command.ID
 }
 

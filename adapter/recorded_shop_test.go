@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/catalog"
@@ -19,6 +18,7 @@ import (
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestRecordedShopWrites repeats the recorded writes of services, payments, orders and invoices, as
@@ -62,9 +62,7 @@ func TestRecordedShopWrites(t *testing.T) {
 		"unchanged records are not written":                       7,
 		"working hours and metadata of a service stay":            1,
 	}
-	if diff := cmp.Diff(want, differences); diff != "" {
-		t.Errorf("writes by difference (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, differences, "writes by difference")
 }
 
 // shopReplays are the recorded writes of services, payments, orders and

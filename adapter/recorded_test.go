@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -52,17 +53,13 @@ func TestRecordedAvailability(t *testing.T) {
 			windowOfADate: 1,
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("answers (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, got, "answers")
 }
 
 func compareVariant(t *testing.T, db *wpdb.DB, v fixtures.AvailabilityVariant, differences map[string]int) {
 	t.Helper()
 	site, err := session.NewPlatform(db, func() time.Time { return v.Now }).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r := variantComparison{t: t, site: site, variant: v.Name, services: map[int64]slots.Service{}, resources: map[resourceKey][]availability.Resource{}, calendars: map[calendarKey]*availability.Calendar{}, differences: differences}
 	for _, c := range fixtures.Sample(v.Cases, 4) {
 		r.compare(c)
@@ -265,9 +262,7 @@ func (r variantComparison) calendar(service slots.Service, key calendarKey) *ava
 		return nil
 	}
 	calendar, err := slots.Calendar(r.t.Context(), r.site, service, resources, slots.CalendarQuery{From: key.day, To: key.day, Customer: key.customer})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	expect.NoError(r.t, err)
 	r.calendars[key] = calendar
 	return calendar
 }
@@ -281,9 +276,7 @@ func (r variantComparison) resourcesOf(key resourceKey) (resources []availabilit
 	}
 	var problems domain.Validation
 	_, resources, _, err := slots.LoadService(r.t.Context(), r.site, &problems, key.service, key.agent, &key.location)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	expect.NoError(r.t, err)
 	switch {
 	case problems.Err() != nil:
 		resources = nil
@@ -301,9 +294,7 @@ func (r variantComparison) service(id int64) (service slots.Service, known bool)
 		return service, true
 	}
 	service, _, known, err := slots.LoadBookable(r.t.Context(), r.site, id, 0, new(int64))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	expect.NoError(r.t, err)
 	if !known {
 		return service, false
 	}

@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -39,9 +38,7 @@ func TestRecordedWrites(t *testing.T) {
 	for difference, n := range all {
 		got[difference] += n
 	}
-	if diff := cmp.Diff(wantDifferences, got); diff != "" {
-		t.Errorf("writes by difference (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, wantDifferences, got, "writes by difference")
 }
 
 // replayThose repeats the selected writes, on a database with the site.
@@ -133,9 +130,7 @@ func (r *replayer) replay(w fixtures.RecordedWrite, play replay) {
 		}
 		r.now = w.Now
 		site, err := r.platform.Session(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		before := r.original.Again(t)
 		err = play.do(t.Context(), site, w.Command)
 		if domain.CodeOf(err) != play.code || play.code == "" && err != nil {
@@ -175,9 +170,7 @@ func (r *replayer) expect(e *expectation, own []difference) {
 func rowsText(e *expectation) string {
 	e.Helper()
 	text, err := json.Marshal(e.Rows)
-	if err != nil {
-		e.Fatal(err)
-	}
+	expect.NoError(e, err)
 	return string(text)
 }
 

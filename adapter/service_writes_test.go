@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // newService returns the row of a service for which only the name was sent.
@@ -37,15 +38,9 @@ func serviceMeta(place, key, value string) fixtures.Change {
 func TestCreateService(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
-	create := func(n catalog.NewService) func(*testing.T, *session.Session) {
-		return wantStoredResult(
-			func(ctx context.Context, site *session.Session) (catalog.Service, error) {
-				return txCreate(ctx, site, catalog.CreateService, n)
-			},
-			func(ctx context.Context, site *session.Session, created catalog.Service) (catalog.Service, error) {
-				return catalog.LoadService(ctx, site, created.ID, catalog.ServiceIncludes{Agents: true})
-			})
-	}
+	create := creates(catalog.CreateService, func(s catalog.Service) int64 { return s.ID }, func(ctx context.Context, site *session.Session, id int64) (catalog.Service, error) {
+		return catalog.LoadService(ctx, site, id, catalog.ServiceIncludes{Agents: true})
+	})
 	history := activityEntry("service_created", "service_id", "<id:service:1>", nil)
 	s.try("a name is enough", nil, create(catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new(" Bath\n<b>")}}),
 		newService("Bath", nil), serviceMeta("1", "durations", "[]"), history)
@@ -152,9 +147,7 @@ func TestServicesOfEarlierVersions(t *testing.T) {
 	s := newShop(t, fixtures.Legacy())
 	s.try("made and changed", nil, func(t *testing.T, site *session.Session) {
 		created, err := txCreate(t.Context(), site, catalog.CreateService, catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("Bath"), Description: new("Warm")}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if created, err = txUpdate(t.Context(), site, catalog.UpdateService, created.ID, catalog.ServicePatch{Duration: new(int64(45)), Description: new("")}); err != nil {
 			t.Fatal(err)
 		}
@@ -184,11 +177,7 @@ func TestSanitizeHTMLKeepsHarmlessTags(t *testing.T) {
 		"line breaks":        {" one\r\ntwo\x00\t ", "one\ntwo"},
 		"no UTF-8":           {"a\xffb", "a\uFFFDb"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got := catalog.SanitizeHTML(c.text); got != c.want {
-				t.Errorf("%s: %q, want %q", name, got, c.want)
-			}
-		})
+		expect.Equal(t, c.want, catalog.SanitizeHTML(c.text), name)
 	}
 }
 

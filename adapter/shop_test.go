@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -36,9 +36,7 @@ func newShop(t *testing.T, site fixtures.Site, setup ...string) *shop {
 func (s *shop) site(t *testing.T) *session.Session {
 	t.Helper()
 	site, err := s.platform.Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return site
 }
 
@@ -65,16 +63,34 @@ func (s *shop) try(name string, setup []string, do func(t *testing.T, site *sess
 func wantStoredResult[T any](write func(ctx context.Context, site *session.Session) (T, error), read func(ctx context.Context, site *session.Session, written T) (T, error)) func(*testing.T, *session.Session) {
 	return func(t *testing.T, site *session.Session) {
 		written, err := write(t.Context(), site)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		stored, err := read(t.Context(), site, written)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(stored, written); diff != "" {
-			t.Errorf("answer (-stored +returned):\n%s", diff)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, stored, written, "stored, and returned")
+	}
+}
+
+// creates returns what creates a record with a function such as orders.Create, and checks that it returns what it stored.
+func creates[N, R, K any](create func(context.Context, *session.Tx, N) (R, error), key func(R) K, load func(context.Context, *session.Session, K) (R, error)) func(N) func(*testing.T, *session.Session) {
+	return func(values N) func(*testing.T, *session.Session) {
+		return wantStoredResult(
+			func(ctx context.Context, site *session.Session) (R, error) {
+				return txCreate(ctx, site, create, values)
+			},
+			func(ctx context.Context, site *session.Session, created R) (R, error) {
+				return load(ctx, site, key(created))
+			})
+	}
+}
+
+// updates is creates for a function such as orders.Update.
+func updates[K, P, R any](update func(context.Context, *session.Tx, K, P) (R, error), load func(context.Context, *session.Session, K) (R, error)) func(K, P) func(*testing.T, *session.Session) {
+	return func(key K, patch P) func(*testing.T, *session.Session) {
+		return wantStoredResult(
+			func(ctx context.Context, site *session.Session) (R, error) {
+				return txUpdate(ctx, site, update, key, patch)
+			},
+			func(ctx context.Context, site *session.Session, _ R) (R, error) { return load(ctx, site, key) })
 	}
 }
 
@@ -123,9 +139,7 @@ func wantFields(t *testing.T, err error, code domain.Code, want map[string]strin
 	if !errors.As(err, &known) {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, known.Fields); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, known.Fields, "fields")
 }
 
 // euros returns an amount.

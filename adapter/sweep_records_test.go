@@ -7,6 +7,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -15,9 +16,7 @@ func TestDescribedCustomersAreForgotten(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(fixtures.RecordedNow()))
 	db := wpdb.New(database.SQL, "wp_")
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	database.Execute(t, "INSERT INTO wp_bookside_booking_customers (id, first_name, last_name, email, phone) SELECT MIN(id), 'A', 'B', 'a@example.test', '' FROM wp_latepoint_bookings UNION SELECT 999999, 'A', 'B', '', ''")
 	sweeper := jobs.NewSweeper(db, time.Now, slog.New(slog.DiscardHandler))
 	for _, want := range []int{1, 0} {

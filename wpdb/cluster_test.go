@@ -5,9 +5,9 @@ import (
 
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -18,24 +18,16 @@ func TestClusterOfTestServer(t *testing.T) {
 	t.Parallel()
 	db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, fixtures.Small(now))))
 	got, err := db.Cluster(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(wpdb.Cluster{Kind: wpdb.Standalone, Serving: true, Members: got.Members}, got); diff != "" {
-		t.Errorf("cluster (-want +got):\n%s", diff)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, wpdb.Cluster{Kind: wpdb.Standalone, Serving: true, Members: got.Members}, got, "cluster")
 }
 
 // TestClusterOfGalera: a node reports itself and the size of its cluster.
 func TestClusterOfGalera(t *testing.T) {
 	t.Parallel()
 	got, err := wpdbtest.OpenConfig(t, configOf(fixtures.NewGalera(t, fixtures.Small(now)))).Cluster(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Synced", Serving: true}, got); diff != "" {
-		t.Errorf("cluster (-want +got):\n%s", diff)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, wpdb.Cluster{Kind: wpdb.Galera, Members: 1, State: "Synced", Serving: true}, got, "cluster")
 	if !got.MultiPrimary() {
 		t.Error("every node of Galera takes writes")
 	}
@@ -121,12 +113,8 @@ func TestClusterKinds(t *testing.T) {
 				mock.ExpectQuery(membersQuery).WillReturnRows(row)
 			}
 			got, err := db.Cluster(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("cluster (-want +got):\n%s", diff)
-			}
+			expect.NoError(t, err)
+			expect.Equal(t, c.want, got, "cluster")
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -26,9 +27,7 @@ func TestCharactersOfColumns(t *testing.T) {
 		t.Run(charset, func(t *testing.T) {
 			t.Parallel()
 			found, err := read(t.Context(), db, "SELECT CONVERT(CONVERT(? USING "+charset+") USING utf8mb4)", all.String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			stored := []rune(found[0])
 			if len(stored) != len(sent) {
 				t.Fatalf("%d characters of %d came back", len(stored), len(sent))
@@ -54,11 +53,6 @@ func TestCharactersOfColumns(t *testing.T) {
 		"an unknown character":    {wpdb.Column{Type: "varchar", MaxLength: 3, Charset: "utf8"}, "🎁", false},
 		"another character set":   {wpdb.Column{Type: "varchar", MaxLength: 3, Charset: "big5"}, "é", true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := c.column.Holds(c.text); got != c.want {
-				t.Errorf("holds %q: %t", c.text, got)
-			}
-		})
+		expect.Equal(t, c.want, c.column.Holds(c.text), name, ": holds ", c.text)
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -21,11 +20,7 @@ func TestSitePrefix(t *testing.T) {
 		{"wp_", 2, "wp_2_"},
 		{"shop_", 731, "shop_731_"},
 	} {
-		t.Run(c.want, func(t *testing.T) {
-			if got := wpdb.SitePrefix(c.base, c.site); got != c.want {
-				t.Errorf("site %d of %s has %s, want %s", c.site, c.base, got, c.want)
-			}
-		})
+		expect.Equal(t, c.want, wpdb.SitePrefix(c.base, c.site), c.want, ": site ", c.site, " of ", c.base, " has")
 	}
 }
 
@@ -40,17 +35,13 @@ func TestTableNames(t *testing.T) {
 		{"7_", "`7_options`", "`7_users`", "`7_usermeta`", "`7_sitemeta`"},
 		{"WP", "`WPoptions`", "`WPusers`", "`WPusermeta`", "`WPsitemeta`"},
 	} {
-		t.Run(c.prefix, func(t *testing.T) {
-			db := wpdb.New(nil, c.prefix)
-			got := []string{db.Prefix(), db.Name(wpdb.Options), db.Name(wpdb.Users), db.Name(wpdb.Usermeta), db.Name(wpdb.Sitemeta)}
-			want := []string{c.prefix, c.options, c.users, c.usermeta, c.sitemeta}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("prefix %s: %s", c.prefix, diff)
-			}
-			if got, want := db.As(wpdb.Options, "o"), c.options+" AS o"; got != want {
-				t.Errorf("%s, want %s", got, want)
-			}
-		})
+		db := wpdb.New(nil, c.prefix)
+		got := []string{db.Prefix(), db.Name(wpdb.Options), db.Name(wpdb.Users), db.Name(wpdb.Usermeta), db.Name(wpdb.Sitemeta)}
+		want := []string{c.prefix, c.options, c.users, c.usermeta, c.sitemeta}
+		expect.Equal(t, want, got, "prefix ", c.prefix)
+		if got, want := db.As(wpdb.Options, "o"), c.options+" AS o"; got != want {
+			t.Errorf("%s: %s, want %s", c.prefix, got, want)
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // scriptedConn is a connection that gives a test's answers and records what it is sent.
@@ -53,9 +55,7 @@ func TestCommitMayOutliveItsContext(t *testing.T) {
 					}
 				}}
 				tx, err := (&conn{driverConn: inner, limit: time.Minute}).BeginTx(ctx, driver.TxOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				began := time.Now()
 				if err := wrapCommit("write", tx.Commit()); !errors.Is(err, c.want) {
 					t.Errorf("error %v, want %v", err, c.want)
@@ -87,9 +87,7 @@ func TestCommitFails(t *testing.T) {
 			}}
 			conn := &conn{driverConn: inner, limit: time.Minute}
 			tx, err := conn.BeginTx(t.Context(), driver.TxOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if err := tx.Commit(); !errors.Is(err, rejected) {
 				t.Errorf("error %v, want %v", err, rejected)
 			}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -22,9 +23,7 @@ func TestCloseClosesAllConnections(t *testing.T) {
 	database := fixtures.Shared(t, fixtures.Legacy())
 	before := goleak.IgnoreCurrent()
 	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var running sync.WaitGroup
 	for range 8 {
 		running.Go(func() {
@@ -100,9 +99,7 @@ func TestOpenWhenUp(t *testing.T) {
 			fixtures.NewFaultProxyAt(t, "unix", address, good.DSN, fixtures.Fault{Lost: true})
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	if len(reported) != 3 {
 		t.Fatalf("told of %d tries, want of 3: %v", len(reported), reported)
@@ -184,9 +181,7 @@ func TestServerRestart(t *testing.T) {
 	db := wpdbtest.OpenConfig(t, c)
 	for range 3 {
 		through.CloseAll()
-		if err := change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE id = 1"); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = CONCAT(name, '!') WHERE id = 1"))
 	}
 	through.CloseAll()
 	if got, err := read(t.Context(), db, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); err != nil || got[0] != "Main Location!!!" {

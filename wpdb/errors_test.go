@@ -15,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -33,9 +34,7 @@ func wantKind(t testing.TB, err, want error) {
 		t.Fatal("no error")
 	}
 	for _, kind := range kinds {
-		if is := errors.Is(err, kind); is != errors.Is(want, kind) {
-			t.Errorf("%v: is %v: %t", err, kind, is)
-		}
+		expect.Equal(t, errors.Is(want, kind), errors.Is(err, kind), err, ": is ", kind)
 	}
 }
 
@@ -97,9 +96,7 @@ func TestErrorsWithoutNumber(t *testing.T) {
 			if !errors.Is(err, c.cause) {
 				t.Errorf("%v is not behind it", c.cause)
 			}
-			if err.Error() != c.text {
-				t.Errorf("%q, want %q", err, c.text)
-			}
+			expect.Equal(t, c.text, err.Error(), err)
 		})
 	}
 }
@@ -162,9 +159,7 @@ func TestReadOnlyTransaction(t *testing.T) {
 	db := wpdbtest.OpenConfig(t, config)
 	connection := func() string {
 		ids, err := read(t.Context(), db, "SELECT CONNECTION_ID()")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return ids[0]
 	}
 	before := connection()

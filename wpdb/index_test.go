@@ -4,9 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -20,18 +19,14 @@ func TestCreateIndex(t *testing.T) {
 	find := func() (found *wpdb.Index) {
 		t.Helper()
 		all, err := db.Indexes(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if n := slices.IndexFunc(all, func(i wpdb.Index) bool { return i.Table == index.Table && i.Name == "bookside_kind_order_id" }); n >= 0 {
 			found = &all[n]
 		}
 		return found
 	}
 	database.Execute(t, db.CreateIndexStatement(index))
-	if diff := cmp.Diff(&index, find()); diff != "" {
-		t.Errorf("index (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, &index, find(), "index")
 }
 
 func TestIndexServes(t *testing.T) {
@@ -50,12 +45,7 @@ func TestIndexServes(t *testing.T) {
 		"of no column":    {wpdb.Index{Table: wpdb.Orders, Name: "x"}, false},
 		"our own of more": {wpdb.OwnIndex(wpdb.Orders, "status", "created_at", "total"), true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := c.index.Serves(wanted); got != c.want {
-				t.Errorf("got %t, want %t", got, c.want)
-			}
-		})
+		expect.Equal(t, c.want, c.index.Serves(wanted), name)
 	}
 }
 

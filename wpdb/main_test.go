@@ -11,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -28,9 +29,7 @@ func configOf(database *fixtures.Database) wpdb.Config {
 func withDSN(t testing.TB, c wpdb.Config, change func(*mysql.Config)) wpdb.Config {
 	t.Helper()
 	driver, err := mysql.ParseDSN(c.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	change(driver)
 	c.DSN = driver.FormatDSN()
 	return c

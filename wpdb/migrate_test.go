@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -27,9 +28,7 @@ func TestCreateOwnTables(t *testing.T) {
 	if err != nil || s.Has(wpdb.APIKeys) {
 		t.Fatalf("has keys: %t, error %v", s.Has(wpdb.APIKeys), err)
 	}
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	created := singleValue(t, database.SQL, count)
 	insert := sq.Insert(db.Name(wpdb.CustomerFields)).Columns("meta_key").Values("Vorname 🎁")
 	if _, err := wpdb.Exec(t.Context(), db, "store field", insert); err != nil {
@@ -48,9 +47,7 @@ func TestCreateOwnTables(t *testing.T) {
 		t.Errorf("the site's own tables have %s columns, before %s", got, before)
 	}
 	s, err = db.Schema(t.Context(), "2.1.4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, table := range []wpdb.Table{wpdb.APIKeys, wpdb.CustomerFields} {
 		if !s.Has(table) {
 			t.Errorf("the schema lacks %s", table)
@@ -103,9 +100,7 @@ func TestOwnTablesCreatedByAnotherUser(t *testing.T) {
 	if err != nil || s.Has(wpdb.APIKeys) || len(s.Missing()) > 0 {
 		t.Errorf("has keys: %t, missing %v, error %v", s.Has(wpdb.APIKeys), s.Missing(), err)
 	}
-	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()))
 	db.ForgetSchema()
 	s, err = db.Schema(t.Context(), "2.1.4")
 	if err != nil || !s.Has(wpdb.APIKeys) || !s.Has(wpdb.CustomerFields) {
@@ -142,9 +137,7 @@ func TestSelectSufficesForReads(t *testing.T) {
 func TestMigrateOwnTables(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Legacy())
-	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()))
 	database.Execute(t, "ALTER TABLE wp_bookside_webhooks DROP COLUMN old_secret", "ALTER TABLE wp_bookside_holds DROP KEY expires_at")
 	all := make(chan []string, 4)
 	for range cap(all) {

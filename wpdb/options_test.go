@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -18,12 +17,8 @@ func TestOptionValues(t *testing.T) {
 	read := func(want map[string]string, names ...string) {
 		t.Helper()
 		got, err := db.OptionValues(t.Context(), names...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, want, got)
 	}
 	read(map[string]string{"blogname": "Legacy", "gmt_offset": "1"}, "blogname", "gmt_offset", "not_there")
 	read(map[string]string{})
@@ -55,12 +50,8 @@ func TestConstantsReplaceOptions(t *testing.T) {
 		config := configOf(database)
 		config.Home, config.SiteURL = test.home, test.siteURL
 		got, err := wpdbtest.OpenConfig(t, config).OptionValues(t.Context(), names...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("WP_HOME %q, WP_SITEURL %q (-want +got):\n%s", test.home, test.siteURL, diff)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, test.want, got, fmt.Sprintf("WP_HOME %q, WP_SITEURL %q", test.home, test.siteURL))
 		if blogname, err := wpdbtest.OpenConfig(t, config).OptionValues(t.Context(), "blogname"); err != nil || len(blogname) != 1 {
 			t.Errorf("%v, error %v", blogname, err)
 		}
@@ -75,12 +66,8 @@ func TestSettingValues(t *testing.T) {
 	read := func(want map[string]string) {
 		t.Helper()
 		got, err := db.SettingValues(t.Context(), names...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, want, got)
 	}
 	read(map[string]string{"default_booking_status": "approved"})
 	database.Execute(t, "UPDATE wp_latepoint_settings SET value = 'pending' WHERE name = 'default_booking_status'",
@@ -146,9 +133,7 @@ func TestPluginActiveOnNetwork(t *testing.T) {
 	active := func(name string, want bool) {
 		t.Helper()
 		options, err := db.OptionValues(t.Context(), "active_plugins")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		got, err := db.Plugins(t.Context(), options["active_plugins"], "latepoint.php")
 		if err != nil || got.Active("latepoint.php") != want {
 			t.Errorf("%s: %q, error %v, want %t", name, got, err, want)

@@ -7,6 +7,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -29,11 +30,9 @@ func TestExecRejectsTablesOfPHP(t *testing.T) {
 			"a joined one":  sq.Expr("UPDATE wp_users AS u, " + table + " SET a = ? WHERE u.ID = 1"),
 			"on duplicates": sq.Insert(table).Columns("a").Values("b").Suffix("ON DUPLICATE KEY UPDATE a = 'b'"),
 		} {
-			t.Run(name+" "+table, func(t *testing.T) {
-				if _, err := wpdb.Exec(t.Context(), db, "change", stmt); err == nil || !strings.Contains(err.Error(), "not allowed: PHP unserialises") {
-					t.Errorf("%s %s: error %v", name, table, err)
-				}
-			})
+			if _, err := wpdb.Exec(t.Context(), db, "change", stmt); err == nil || !strings.Contains(err.Error(), "not allowed: PHP unserialises") {
+				t.Errorf("%s: %s %s: error %v", name+" "+table, name, table, err)
+			}
 		}
 	}
 	for _, table := range []wpdb.Table{wpdb.Options, wpdb.Settings, wpdb.Sitemeta} {
@@ -60,9 +59,7 @@ func TestUserMetaIsSerialised(t *testing.T) {
 	check := func(key, want string) {
 		t.Helper()
 		got := singleValue(t, database.SQL, "SELECT GROUP_CONCAT(meta_value) FROM wp_usermeta WHERE user_id = 900 AND meta_key = '"+key+"'")
-		if got != want {
-			t.Errorf("%s is %s, want %s", key, got, want)
-		}
+		expect.Equal(t, want, got, key, " is")
 	}
 	check("first_name", harmless)
 	check("last_name", "Zoë")
@@ -74,9 +71,7 @@ func TestUserMetaIsSerialised(t *testing.T) {
 		{"nickname", "b:1;x", `s:5:"b:1;x";`}, // does not exist yet
 	} {
 		t.Run(c.key, func(t *testing.T) {
-			if err := db.UpdateUserMeta(t.Context(), 900, wpdb.UserMeta{Key: c.key, Value: wpdb.PHPText(c.text)}); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, db.UpdateUserMeta(t.Context(), 900, wpdb.UserMeta{Key: c.key, Value: wpdb.PHPText(c.text)}))
 			check(c.key, c.want)
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestMaybeSerializeAsRecorded: each recorded text is recognised, stored and read back
@@ -18,19 +19,13 @@ func TestMaybeSerializeAsRecorded(t *testing.T) {
 	for _, text := range texts {
 		t.Run(text.In, func(t *testing.T) {
 			t.Parallel()
-			if got := isSerialized(text.In, true); got != text.IsSerialized {
-				t.Errorf("is serialised: %t", got)
-			}
+			expect.Equal(t, text.IsSerialized, isSerialized(text.In, true), "is serialised")
 			stored := MaybeSerialize(PHPText(text.In))
-			if stored != text.MaybeSerialize {
-				t.Errorf("stored as %q, want %q", stored, text.MaybeSerialize)
-			}
+			expect.Equal(t, text.MaybeSerialize, stored, "stored as")
 			if got, err := MaybeUnserialize(stored); err != nil || got != any(text.In) {
 				t.Errorf("reads back as %v, error %v", got, err)
 			}
-			if got := PlainText(stored); got != text.In {
-				t.Errorf("its text is %q", got)
-			}
+			expect.Equal(t, text.In, PlainText(stored), "its text is")
 		})
 	}
 }
@@ -56,11 +51,7 @@ func TestPlainText(t *testing.T) {
 		`O:8:"stdClass":0:{}`:             `O:8:"stdClass":0:{}`,
 		`s:9:"cut";`:                      `s:9:"cut";`,
 	} {
-		t.Run(stored, func(t *testing.T) {
-			if got := PlainText(stored); got != want {
-				t.Errorf("%q reads as %q, want %q", stored, got, want)
-			}
-		})
+		expect.Equal(t, want, PlainText(stored), stored, " reads as")
 	}
 }
 
@@ -112,19 +103,13 @@ func TestPHPReadsStoredText(t *testing.T) {
 		return is_string($value) ? base64_encode($value) : gettype($value);
 	}, json_decode(stream_get_contents(STDIN))));`
 	input, err := json.Marshal(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	command := exec.CommandContext(t.Context(), php, "-r", script)
 	command.Stdin = strings.NewReader(string(input))
 	output, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var read []string
-	if err := json.Unmarshal(output, &read); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(output, &read))
 	for i, text := range texts {
 		if got, err := base64.StdEncoding.DecodeString(read[i]); err != nil || string(got) != text {
 			t.Errorf("%q, stored as %q, is %q in PHP", text, stored[i], read[i])

@@ -9,6 +9,8 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // preparingConn is a connection that notes what is prepared, executed and sent as a
@@ -71,13 +73,9 @@ func TestPreparedStatements(t *testing.T) {
 			tested := &conn{driverConn: &inner}
 			for _, query := range c.send {
 				ctx, text, _, err := toSQL(t.Context(), Prepared(sq.Expr(query)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				rows, err := tested.QueryContext(ctx, text, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				if err := rows.Close(); err != nil {
 					t.Error(err)
 				}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -18,9 +19,7 @@ func TestHasPrivilege(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge().WithProFeatures())
 	database.AddCalendars(t)
-	if err := wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, wpdbtest.OpenConfig(t, configOf(database)).CreateOwnTables(t.Context()))
 	const rows = "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM wp_latepoint_bookings UNION ALL SELECT COUNT(*) FROM wp_users UNION ALL SELECT COUNT(*) FROM wp_bookside_api_keys) AS counts"
 	before := singleValue(t, database.SQL, rows)
 	tables := slices.Concat([]wpdb.Table{wpdb.Options, wpdb.Users, wpdb.Usermeta}, wpdb.PluginTables(), wpdb.OwnTables())
@@ -55,9 +54,7 @@ func TestHasPrivilege(t *testing.T) {
 func wantRights(t *testing.T, db *wpdb.DB, want []wpdb.Privilege) {
 	t.Helper()
 	schema, err := db.Schema(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ctx, used := wpdb.WithUsage(t.Context())
 	rights := db.Rights(ctx, schema, true)
 	asked := int64(1)
@@ -74,9 +71,7 @@ func wantRights(t *testing.T, db *wpdb.DB, want []wpdb.Privilege) {
 			}
 		}
 	}
-	if n := used.Queries(); n != asked {
-		t.Errorf("%d statements, want %d", n, asked)
-	}
+	expect.Equal(t, asked, used.Queries(), "statements")
 }
 
 // TestHasPrivilegeOnMissingTable: a user must have a privilege on all tables to learn that a table is

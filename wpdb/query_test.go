@@ -11,9 +11,9 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	sq "github.com/Masterminds/squirrel"
 	"github.com/go-sql-driver/mysql"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -32,12 +32,8 @@ func TestAll(t *testing.T) {
 		err = row.Scan(&a.ID, &a.Name, wpdb.OrZero(&a.User))
 		return a, err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]agent{{1, "Olga", 2}, {2, "Otto", 0}}, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, []agent{{1, "Olga", 2}, {2, "Otto", 0}}, got)
 	for where, ok := range map[string]bool{"TRUE": true, "FALSE": false} {
 		names := sq.Select("first_name").From(db.Name(wpdb.Agents)).Where(where).OrderBy("id")
 		if name, found, err := wpdb.One(t.Context(), db, "read agent", names, wpdb.Value[string]); err != nil || found != ok || name == "Olga" != ok {
@@ -68,16 +64,12 @@ func TestExecRejectsUnboundedChanges(t *testing.T) {
 		"delete with empty And":         del.Where(sq.And{}),
 		"delete with limit only":        del.Limit(1),
 	} {
-		t.Run(name, func(t *testing.T) {
-			ctx, usage := wpdb.WithUsage(t.Context())
-			_, err := wpdb.Exec(ctx, db, "change bookings", stmt)
-			if err == nil || !strings.HasPrefix(err.Error(), "change bookings: not allowed") {
-				t.Errorf("error %v, want it rejected", err)
-			}
-			if usage.Queries() != 0 {
-				t.Errorf("%d statements reached the database", usage.Queries())
-			}
-		})
+		ctx, usage := wpdb.WithUsage(t.Context())
+		_, err := wpdb.Exec(ctx, db, "change bookings", stmt)
+		if err == nil || !strings.HasPrefix(err.Error(), "change bookings: not allowed") {
+			t.Errorf("%s: error %v, want it rejected", name, err)
+		}
+		expect.Equal(t, 0, usage.Queries(), name, ": statements reached the database")
 	}
 }
 
@@ -103,13 +95,9 @@ func TestOrZero(t *testing.T) {
 		err := s.Scan(wpdb.OrZero(&r.Text), wpdb.OrZero(&r.ID), wpdb.OrZero(&r.Count), wpdb.OrZero(&r.Share), wpdb.OrZero(&r.Flag), wpdb.OrZero(&r.Raw))
 		return r, err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := []row{{}, {"Zoë", 7, 3, 1.5, true, []byte("x")}, {"Zoë", 7, 3, 1.5, true, []byte("x")}, {"7", 7, 3, 2, true, []byte{}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, want, got)
 }
 
 // TestUnreadableRow: the error about a column of another type does not quote the value,
@@ -184,9 +172,7 @@ func TestErrorsBetweenRows(t *testing.T) {
 			if c.want != nil {
 				want = nil
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, want, got)
 		})
 	}
 }
@@ -213,12 +199,8 @@ func TestContainsFinds(t *testing.T) {
 		}
 		stmt := sq.Select("meta_value").From(db.Name(wpdb.BookingMeta)).Where(sq.Eq{"meta_key": "probe"}).Where(sq.Like{"meta_value": wpdb.Contains(sought)}).OrderBy("id")
 		got, err := wpdb.All(t.Context(), db, "search", stmt, wpdb.Value[string])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q: %s", sought, diff)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, want, got, sought)
 	}
 }
 
@@ -253,12 +235,8 @@ func TestLostReadIsRepeated(t *testing.T) {
 			if c.lost {
 				want = 0
 			}
-			if len(got) != want {
-				t.Errorf("%d rows, want %d", len(got), want)
-			}
-			if usage.Queries() != c.queries {
-				t.Errorf("%d statements, want %d", usage.Queries(), c.queries)
-			}
+			expect.Equal(t, want, len(got), "rows")
+			expect.Equal(t, c.queries, usage.Queries(), "statements")
 		})
 	}
 }
@@ -282,9 +260,7 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 			if err := change(t.Context(), db, text); !errors.Is(err, wpdb.ErrLinkLost) {
 				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
 			}
-			if got := singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); got != c.want {
-				t.Errorf("stored %s, want %s", got, c.want)
-			}
+			expect.Equal(t, c.want, singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"), "stored")
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -19,9 +20,7 @@ import (
 func readSchema(t testing.TB, db *wpdb.DB) *wpdb.Schema {
 	t.Helper()
 	s, err := db.Schema(t.Context(), "2.3.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return s
 }
 
@@ -89,12 +88,8 @@ func TestColumnOfJSON(t *testing.T) {
 		db.ForgetSchema()
 		ctx, usage := wpdb.WithUsage(t.Context())
 		s, err := db.Schema(ctx, "2.1.4")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if usage.Queries() != want {
-			t.Errorf("%d statements, want %d", usage.Queries(), want)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, want, usage.Queries(), "statements")
 		return s
 	}
 	probe(2)
@@ -128,9 +123,7 @@ func TestColumnOfJSONIsUnwritable(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	database.Execute(t, "ALTER TABLE wp_latepoint_bookings ADD COLUMN fresh json NOT NULL, ADD COLUMN plain longtext NOT NULL")
 	want := []wpdb.UnwritableTable{{Table: wpdb.Bookings, Reason: "it requires a value for fresh (json)"}}
-	if diff := cmp.Diff(want, readSchema(t, wpdbtest.OpenConfig(t, configOf(database))).Unwritables()); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, want, readSchema(t, wpdbtest.OpenConfig(t, configOf(database))).Unwritables())
 }
 
 func TestEngine(t *testing.T) {
@@ -140,9 +133,7 @@ func TestEngine(t *testing.T) {
 		"RENAME TABLE wp_latepoint_services TO elsewhere", "CREATE VIEW wp_latepoint_services AS SELECT * FROM elsewhere")
 	s := readSchema(t, wpdbtest.OpenConfig(t, configOf(database)))
 	for table, want := range map[wpdb.Table]string{wpdb.Agents: "MyISAM", wpdb.Bookings: "InnoDB", wpdb.Services: ""} {
-		if got := s.Engine(table); got != want {
-			t.Errorf("%s: %q, want %q", table, got, want)
-		}
+		expect.Equal(t, want, s.Engine(table), table)
 		if !s.Has(table) {
 			t.Errorf("%s is not there", table)
 		}
@@ -155,9 +146,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 	database := fixtures.Shared(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	s, err := db.Schema(t.Context(), "2.1.4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if missing := s.Missing(); len(missing) > 0 {
 		t.Errorf("missing: %v", missing)
 	}
@@ -167,9 +156,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 		}
 	}
 	columns := s.Columns(wpdb.Customers, "c", "first_name", "uuid", "email")
-	if diff := cmp.Diff([]string{"c.first_name", "NULL", "c.email"}, columns); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, []string{"c.first_name", "NULL", "c.email"}, columns)
 	if got := s.Expr(wpdb.Coupons, "k", "code"); got != "NULL" {
 		t.Errorf("%s of a table that is not there", got)
 	}
@@ -193,9 +180,7 @@ func TestSchemaIsProbedAgain(t *testing.T) {
 	has := func(version, column string, want bool) {
 		t.Helper()
 		s, err := db.Schema(t.Context(), version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if _, ok := s.Column(wpdb.Bookings, column); ok != want {
 			t.Errorf("%s is there: %t, want %t", column, ok, want)
 		}
@@ -211,9 +196,7 @@ func TestSchemaIsProbedAgain(t *testing.T) {
 
 	ctx, usage := wpdb.WithUsage(t.Context())
 	first, err := db.Schema(ctx, "2.1.5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if again, err := db.Schema(ctx, "2.1.5"); err != nil || again != first || usage.Queries() != 0 {
 		t.Errorf("probed again: %d statements, error %v", usage.Queries(), err)
 	}
@@ -225,9 +208,7 @@ func TestMissingTables(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere", "DROP TABLE wp_latepoint_activities")
-	if diff := cmp.Diff([]wpdb.Table{wpdb.Bookings}, readSchema(t, db).Missing()); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, []wpdb.Table{wpdb.Bookings}, readSchema(t, db).Missing())
 	database.Execute(t, "RENAME TABLE elsewhere TO wp_latepoint_bookings")
 	if missing := readSchema(t, db).Missing(); len(missing) > 0 {
 		t.Errorf("missing: %v", missing)
@@ -260,20 +241,12 @@ func TestMissingColumns(t *testing.T) {
 	db.ForgetSchema()
 	s := readSchema(t, db)
 	want := []wpdb.TableColumn{{Table: wpdb.Services, Column: "visibility"}, {Table: wpdb.Coupons, Column: "name"}}
-	if diff := cmp.Diff(want, s.MissingColumns()); diff != "" {
-		t.Error(diff)
-	}
-	if got := want[0].String(); got != "latepoint_services.visibility" {
-		t.Errorf("%s", got)
-	}
-	if diff := cmp.Diff([]wpdb.Table{wpdb.Agents}, s.Missing()); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, want, s.MissingColumns())
+	expect.Equal(t, "latepoint_services.visibility", want[0].String())
+	expect.Equal(t, []wpdb.Table{wpdb.Agents}, s.Missing())
 	database.Execute(t, "CREATE TABLE wp_latepoint_agents LIKE wp_latepoint_customers", "ALTER TABLE wp_latepoint_agents ADD COLUMN display_name text, ADD COLUMN bio text, ADD COLUMN features text",
 		"ALTER TABLE wp_latepoint_coupons ADD COLUMN name text")
-	if diff := cmp.Diff(want[:1], readSchema(t, db).MissingColumns()); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, want[:1], readSchema(t, db).MissingColumns())
 	database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20)")
 	if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
 		t.Errorf("still missing: %v", missing)
@@ -285,26 +258,20 @@ func TestMissingColumns(t *testing.T) {
 func TestSitesWithSimilarPrefixes(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Edge())
-	if err := fixtures.Load(t.Context(), database.SQL, other(fixtures.Legacy(), "old_site_")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, fixtures.Load(t.Context(), database.SQL, other(fixtures.Legacy(), "old_site_")))
 	columns := func(prefix string) (int64, *wpdb.Schema) {
 		t.Helper()
 		db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: prefix})
 		ctx, usage := wpdb.WithUsage(t.Context())
 		s, err := db.Schema(ctx, "2.3.1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return usage.Rows(), s
 	}
 	alone, _ := columns("wp_")
 	for prefix, site := range map[string]fixtures.Site{
 		"wpx_": fixtures.Legacy(), "WPX_": fixtures.Edge(), "wp_7_": fixtures.Legacy(), "wp_shop_": fixtures.Legacy(),
 	} {
-		if err := fixtures.Load(t.Context(), database.SQL, other(site, prefix)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, fixtures.Load(t.Context(), database.SQL, other(site, prefix)))
 	}
 	for _, c := range []struct {
 		prefix  string
@@ -328,13 +295,9 @@ func TestSitesWithSimilarPrefixes(t *testing.T) {
 		t.Error("an underscore stood for another letter")
 	}
 	got, err := wpdbtest.OpenConfig(t, configOf(database)).SitePrefixes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"WPX_", "old_site_", "wp_", "wp_7_", "wp_shop_", "wpx_"}, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, []string{"WPX_", "old_site_", "wp_", "wp_7_", "wp_shop_", "wpx_"}, got)
 }
 
 func TestSitePrefixesFails(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -35,17 +35,13 @@ func sessionOf(t testing.TB, tx *wpdb.DB, engine string) (id int64, s session) {
 	_, _, err := wpdb.One(t.Context(), tx, "read session", stmt, func(row wpdb.Scanner) (bool, error) {
 		return true, row.Scan(&id, &s.Mode, &s.Zone, &s.Client, &s.Results, &s.Isolation, &s.Limit, &s.RowLock, &s.TableLock, &s.SyncWait)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	status := sq.Expr("SHOW SESSION STATUS WHERE Variable_name = ?", "Com_stmt_prepare")
 	_, _, err = wpdb.One(t.Context(), tx, "read status", status, func(row wpdb.Scanner) (name string, err error) {
 		err = row.Scan(&name, &s.Prepared)
 		return name, err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return id, s
 }
 
@@ -73,18 +69,14 @@ func TestEverySession(t *testing.T) {
 				return db.Transact(t.Context(), "visit", func(tx *wpdb.DB) error {
 					id, got := sessionOf(t, tx, database.Engine)
 					seen[id] = true
-					if diff := cmp.Diff(want, got); diff != "" {
-						t.Errorf("connection %d: %s", len(seen), diff)
-					}
+					expect.Equal(t, want, got, "connection ", len(seen))
 					if len(seen) == connections {
 						return nil
 					}
 					return visit()
 				})
 			}
-			if err := visit(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, visit())
 			if len(seen) != connections {
 				t.Errorf("saw %d connections, want %d", len(seen), connections)
 			}
@@ -113,27 +105,19 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 		"no date":              {"start_date = ?", "2026-02-30"},
 		"broken UTF-8":         {"status = ?", "\xff\xfe"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			err := change(t.Context(), db, update+c.set+" WHERE id = 1", c.value)
-			if !errors.Is(err, wpdb.ErrBadValue) {
-				t.Errorf("error %v, want %v", err, wpdb.ErrBadValue)
-			}
-		})
+		err := change(t.Context(), db, update+c.set+" WHERE id = 1", c.value)
+		if !errors.Is(err, wpdb.ErrBadValue) {
+			t.Errorf("%s: error %v, want %v", name, err, wpdb.ErrBadValue)
+		}
 	}
 	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE agent_id IN (0, 12, 8388607)"); got != "0" {
 		t.Errorf("%s bookings have an agent that nobody gave them", got)
 	}
-	if err := change(t.Context(), db, update+"start_date = ?, created_at = ? WHERE id = 1", "0000-00-00", "0000-00-00 00:00:00"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, change(t.Context(), db, update+"start_date = ?, created_at = ? WHERE id = 1", "0000-00-00", "0000-00-00 00:00:00"))
 	got, err := read(t.Context(), db, "SELECT CONCAT(start_date, ' ', created_at) FROM wp_latepoint_bookings WHERE id = 1 UNION ALL SELECT start_date FROM wp_latepoint_bookings WHERE id IN (1, 2)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := []string{"0000-00-00 0000-00-00 00:00:00", "0000-00-00", singleValue(t, database.SQL, "SELECT start_date FROM wp_latepoint_bookings WHERE id = 2")}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("dates: %s", diff)
-	}
+	expect.Equal(t, want, got, "dates")
 }
 
 // TestTextRoundTrips: any text survives, with any charset in the DSN.
@@ -145,12 +129,8 @@ func TestTextRoundTrips(t *testing.T) {
 		c.DSN += settings
 		db := wpdbtest.OpenConfig(t, c)
 		for _, text := range []string{"Zoë 🎁 Привет", `it's "quoted" \ and \' and ?`, "a\x00b\x1ac\r\n\t", "%_`;--", ""} {
-			if err := change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = ? WHERE id = 1", text); err != nil {
-				t.Fatal(err)
-			}
-			if got := singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"); got != text {
-				t.Errorf("%s: PHP reads %q, want %q", name, got, text)
-			}
+			expect.NoError(t, change(t.Context(), db, "UPDATE wp_latepoint_locations SET name = ? WHERE id = 1", text))
+			expect.Equal(t, text, singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"), name, ": PHP reads")
 			got, err := read(t.Context(), db, "SELECT name FROM wp_latepoint_locations WHERE id = 1")
 			if err != nil || got[0] != text {
 				t.Errorf("%s: read back %q, error %v, want %q", name, got, err, text)
@@ -171,9 +151,7 @@ func TestUpdateReturnsMatchedRows(t *testing.T) {
 	}{{1, 1}, {99, 0}} {
 		stmt := sq.Update(db.Name(wpdb.Agents)).Set("status", "active").Where(sq.Eq{"id": where.id})
 		result, err := wpdb.Exec(t.Context(), db, "activate agent", stmt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if result.Rows != where.want {
 			t.Errorf("agent %d: %d rows, want %d", where.id, result.Rows, where.want)
 		}

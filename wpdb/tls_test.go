@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -81,9 +81,7 @@ func TestTLS(t *testing.T) {
 				return
 			}
 			defer db.Close()
-			if diff := cmp.Diff(test.want, *db.Encryption()); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, test.want, *db.Encryption())
 			got, err := read(t.Context(), db, "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'Ssl_version'")
 			if want := strings.Replace(test.want.Version, " ", "v", 1); err != nil || got[0] != want {
 				t.Errorf("the server says %q, %v; want %q", got, err, want)
@@ -109,9 +107,7 @@ func TestAccountThatDemandsTLS(t *testing.T) {
 	}
 	c.TLS = wpdb.TLSRequired
 	db, err := wpdb.Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	if account, _, err := c.Account(t.Context()); account != "'careful'@'%'" || err != nil {
 		t.Errorf("account %s, %v", account, err)
@@ -151,9 +147,7 @@ func TestServerWithoutTLS(t *testing.T) {
 	}
 	preferred := parameter(t, through(t, database, elsewhere), "preferred")
 	db, err := wpdb.Open(t.Context(), preferred)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	if e := db.Encryption(); e.Version != "" {
 		t.Errorf("%+v without TLS", e)
@@ -164,9 +158,7 @@ func TestServerWithoutTLS(t *testing.T) {
 func TestAuthoritiesFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte("nothing"), 0o600))
 	_, err := wpdb.Open(t.Context(), wpdb.Config{DSN: "u:secret@tcp(db)/shop", Prefix: "wp_", TLSCA: path})
 	if !errors.Is(err, wpdb.ErrTLS) || !strings.Contains(err.Error(), "has no certificate in PEM") || strings.Contains(err.Error(), "secret") {
 		t.Error(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -65,14 +66,10 @@ func TestTransactCommitsOrRollsBack(t *testing.T) {
 			if !errors.Is(err, c.fails) {
 				t.Errorf("%s: error %v, want %v", c.name, err, c.fails)
 			}
-			if got := markOf(t, database); got != c.want {
-				t.Errorf("%s: stored %s, want %s", c.name, got, c.want)
-			}
+			expect.Equal(t, c.want, markOf(t, database), c.name, ": stored")
 		})
 	}
-	if got := db.Stats().InUse; got != 0 {
-		t.Errorf("%d connections are still in use", got)
-	}
+	expect.Equal(t, 0, db.Stats().InUse, "connections still in use")
 }
 
 func TestTransactPanics(t *testing.T) {
@@ -81,9 +78,7 @@ func TestTransactPanics(t *testing.T) {
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	func() {
 		defer func() {
-			if got := recover(); got != "a defect" {
-				t.Errorf("recovered %v", got)
-			}
+			expect.Equal(t, "a defect", recover(), "recovered")
 		}()
 		err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error {
 			if err := change(t.Context(), tx, mark); err != nil {
@@ -93,12 +88,8 @@ func TestTransactPanics(t *testing.T) {
 		})
 		t.Errorf("the panic ended in Transact: %v", err)
 	}()
-	if got := markOf(t, database); got != "Main Location" {
-		t.Errorf("stored %s", got)
-	}
-	if got := db.Stats().InUse; got != 0 {
-		t.Errorf("%d connections are still in use", got)
-	}
+	expect.Equal(t, "Main Location", markOf(t, database), "stored")
+	expect.Equal(t, 0, db.Stats().InUse, "connections still in use")
 }
 
 // TestTransactAfterDeadlock: two transactions lock two agents in opposite orders. The server rolls one of
@@ -131,9 +122,7 @@ func TestTransactAfterDeadlock(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if runs[0]+runs[1] != 3 {
-		t.Errorf("ran %v times, want 3 in all", runs)
-	}
+	expect.Equal(t, 3, runs[0]+runs[1], "ran ", runs)
 	if got := singleValue(t, database.SQL, "SELECT GROUP_CONCAT(phone) FROM wp_latepoint_agents"); got != "xx,xx" {
 		t.Errorf("stored %s, want both of each", got)
 	}
@@ -146,9 +135,7 @@ func TestTransactAfterLockWait(t *testing.T) {
 	database := fixtures.New(t, fixtures.Legacy())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	other, err := database.SQL.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _, err := other.ExecContext(t.Context(), "SELECT id FROM wp_latepoint_agents WHERE id = 1 FOR UPDATE"); err != nil {
 		t.Fatal(err)
 	}
@@ -242,9 +229,7 @@ func TestTransactAttempts(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Errorf("error %v, want %v", err, c.want)
 			}
-			if got := errors.Is(err, wpdb.ErrOutcomeUnknown); got != c.unknown {
-				t.Errorf("%v: outcome unknown: %t", err, got)
-			}
+			expect.Equal(t, c.unknown, errors.Is(err, wpdb.ErrOutcomeUnknown), err, ": outcome unknown")
 			if runs != c.runs {
 				t.Errorf("ran %d times, want %d", runs, c.runs)
 			}
@@ -336,9 +321,7 @@ func TestTransactEndsAtDeadline(t *testing.T) {
 	if !errors.Is(err, wpdb.ErrTimeout) {
 		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
 	}
-	if got := markOf(t, database); got != "Main Location" {
-		t.Errorf("stored %s", got)
-	}
+	expect.Equal(t, "Main Location", markOf(t, database), "stored")
 }
 
 // TestLostTransaction uses a real connection: nothing in a transaction is repeated. The
@@ -372,15 +355,11 @@ func TestLostTransaction(t *testing.T) {
 			if !errors.Is(err, wpdb.ErrLinkLost) {
 				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
 			}
-			if got := errors.Is(err, wpdb.ErrOutcomeUnknown); got != strings.Contains(c.fault.On, "COMMIT") {
-				t.Errorf("%v: outcome unknown: %t", err, got)
-			}
+			expect.Equal(t, strings.Contains(c.fault.On, "COMMIT"), errors.Is(err, wpdb.ErrOutcomeUnknown), err, ": outcome unknown")
 			if runs != 1 || usage.Queries() > 4 {
 				t.Errorf("ran %d times, %d statements", runs, usage.Queries())
 			}
-			if got := markOf(t, database); got != c.want {
-				t.Errorf("stored %s, want %s", got, c.want)
-			}
+			expect.Equal(t, c.want, markOf(t, database), "stored")
 			if err := ping(t.Context(), db); err != nil {
 				t.Error(err)
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestAssetsCloseSlots: the rules of Pro Features, each with the starts that it leaves.
@@ -100,29 +100,24 @@ func TestAssetsCloseSlots(t *testing.T) {
 			in.Assets, in.AssetUses = one, []AssetUse{{Asset: room, Booking: 7, Day: monday}}
 		}, "9 10 11 12"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			in := Input{
-				Service: Service{ID: service, Step: 60, CapacityMax: 1}, Resources: []Resource{{agentA, service, 1}},
-				WorkPeriods: []WorkPeriod{weekly(0, 0, 0, "9-13")}, Deviations: DefaultDeviations,
+		in := Input{
+			Service: Service{ID: service, Step: 60, CapacityMax: 1}, Resources: []Resource{{agentA, service, 1}},
+			WorkPeriods: []WorkPeriod{weekly(0, 0, 0, "9-13")}, Deviations: DefaultDeviations,
+		}
+		q := Request{Duration: 60, Attendees: 1}
+		c.change(&in, &q)
+		var found []string
+		for _, s := range NewCalendar(in).Day(monday, q) {
+			text := fmt.Sprint(s.Start / 60)
+			if s.Reason != Free {
+				text += ":" + string(s.Reason)
 			}
-			q := Request{Duration: 60, Attendees: 1}
-			c.change(&in, &q)
-			var found []string
-			for _, s := range NewCalendar(in).Day(monday, q) {
-				text := fmt.Sprint(s.Start / 60)
-				if s.Reason != Free {
-					text += ":" + string(s.Reason)
-				}
-				if taken := s.Reason == AssetTaken; taken && s.Capacity != 0 || taken && s.Booking == 0 && name != "a hold" {
-					t.Errorf("seats, or no booking: %+v", s)
-				}
-				found = append(found, text)
+			if taken := s.Reason == AssetTaken; taken && s.Capacity != 0 || taken && s.Booking == 0 && name != "a hold" {
+				t.Errorf("%s: seats, or no booking: %+v", name, s)
 			}
-			if diff := cmp.Diff(c.want, strings.Join(found, " ")); diff != "" {
-				t.Errorf("starts (-want +got):\n%s", diff)
-			}
-		})
+			found = append(found, text)
+		}
+		expect.Equal(t, c.want, strings.Join(found, " "), name, ": starts")
 	}
 }
 
@@ -130,9 +125,7 @@ func TestAssetsCloseSlots(t *testing.T) {
 func TestAssetsWhereTheClockSkipsAnHour(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	sunday := mustDay("2027-03-28")
 	c := NewCalendar(Input{
 		Service: Service{ID: service, Step: 30, CapacityMax: 1}, Resources: []Resource{{agentA, service, 1}}, Clock: Clock{berlin}, Deviations: DefaultDeviations,
@@ -143,7 +136,5 @@ func TestAssetsWhereTheClockSkipsAnHour(t *testing.T) {
 	for _, s := range Offered(c.Day(sunday, Request{Duration: 30, Attendees: 1})) {
 		free = append(free, s.Start)
 	}
-	if diff := cmp.Diff([]Minutes{60, 150, 210, 240, 270}, free); diff != "" {
-		t.Errorf("starts (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, []Minutes{60, 150, 210, 240, 270}, free, "starts")
 }

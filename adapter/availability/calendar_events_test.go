@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // day returns the day of a date.
@@ -139,9 +138,7 @@ func TestDays(t *testing.T) {
 						t.Errorf("%s blocks %+v", p.Day, p)
 					}
 				}
-				if diff := cmp.Diff(strings.Fields(c.want), got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				expect.Equal(t, strings.Fields(c.want), got)
 			})
 		}
 	}
@@ -205,9 +202,7 @@ func TestTimes(t *testing.T) {
 				for _, p := range availability.BlockedByEvents([]availability.CalendarEvent{c.event(rules)}, day(t, monday)-1, day(t, thursday)) {
 					got = append(got, fmt.Sprintf("%s %d-%d", p.Day, p.Start, p.End))
 				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				expect.Equal(t, c.want, got)
 			})
 		}
 	}

@@ -3,6 +3,8 @@ package availability
 import (
 	"fmt"
 	"testing"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestStoredEnd: when a booking ends, given the stored start, end and duration.
@@ -51,9 +53,7 @@ func TestStoredEnd(t *testing.T) {
 			t.Parallel()
 			clock, start := Clock{zoneOf(t, c.zone)}, Moment{mustDay(c.day), Minutes(c.start)}
 			end := clock.StoredEnd(start, Moment{start.Day + Day(c.endDays), Minutes(c.end)}, Minutes(c.duration))
-			if got := fmt.Sprintf("%d %02d:%02d", end.Day-start.Day, end.Minutes/60, end.Minutes%60); got != c.want {
-				t.Errorf("%s: %s, want %s", name, got, c.want)
-			}
+			expect.Equal(t, c.want, fmt.Sprintf("%d %02d:%02d", end.Day-start.Day, end.Minutes/60, end.Minutes%60), name)
 			if got := clock.Length(start, end); got != c.length {
 				t.Errorf("%s: %d minutes, want %d", name, got, c.length)
 			}
@@ -83,9 +83,7 @@ func TestStorable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := (Clock{zoneOf(t, c.zone)}).storable(Moment{c.day, c.start}, c.duration); got != c.want {
-				t.Errorf("storable: %t", got)
-			}
+			expect.Equal(t, c.want, (Clock{zoneOf(t, c.zone)}).storable(Moment{c.day, c.start}, c.duration), "storable")
 		})
 	}
 }
@@ -121,9 +119,7 @@ func TestConflictsOnTheNightOfTheChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := Conflicts([]Booking{c.first, c.second}, spring-1, Clock{zoneOf(t, "Europe/Berlin")}, Rules{}, nil, 10)
-			if len(got) != c.want {
-				t.Errorf("%v, want %d", got, c.want)
-			}
+			expect.Equal(t, c.want, len(got), got)
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // at returns a booking of agent 1, service 1, location 1 with one seat.
@@ -73,13 +75,8 @@ func TestConflicts(t *testing.T) {
 			change(at(1, day, 600, 540), func(b *Booking) { b.Duration = 60 }), change(at(2, day, 630, 690), func(b *Booking) { b.End.Day, b.Duration = day-1, 60 }),
 		}, want: pair(1, 2)},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := Conflicts(c.bookings, day, Clock{}, c.rules, map[int64]int{3: 3}, 100)
-			if diff := gocmp.Diff(c.want, got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
+		got := Conflicts(c.bookings, day, Clock{}, c.rules, map[int64]int{3: 3}, 100)
+		expect.Equal(t, c.want, got, name)
 	}
 }
 
@@ -93,9 +90,7 @@ func TestConflictsStopAtTheLimit(t *testing.T) {
 	if len(all) != 45 {
 		t.Fatalf("%d conflicts", len(all))
 	}
-	if diff := gocmp.Diff(all[:7], Conflicts(bookings, 0, Clock{}, Rules{}, nil, 7)); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, all[:7], Conflicts(bookings, 0, Clock{}, Rules{}, nil, 7))
 }
 
 // naiveConflicts checks every minute of every pair, as a person would, without
@@ -228,12 +223,7 @@ func TestAssetConflicts(t *testing.T) {
 		"past midnight":         {[]Booking{{ID: 1, Start: Moment{day, 1400}, End: Moment{day + 1, 60}}, at(2, day+1, 0, 30)}, all(room), nil},
 		"past":                  {[]Booking{at(1, day-1, 540, 600), at(2, day-1, 540, 600)}, all(room), nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := gocmp.Diff(c.want, AssetConflicts(c.bookings, day, Clock{}, c.takes, 10)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		expect.Equal(t, c.want, AssetConflicts(c.bookings, day, Clock{}, c.takes, 10), name)
 	}
 	if found := AssetConflicts([]Booking{at(1, day, 540, 600), at(2, day, 550, 660), at(3, day, 560, 570)}, day, Clock{}, all(twins), 1); len(found) != 1 {
 		t.Errorf("%d pairs, want at most one", len(found))

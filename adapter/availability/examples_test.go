@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // monday is so far in the future that no window matters.
@@ -203,12 +203,7 @@ func TestWorkedExamples(t *testing.T) {
 		{name: "the same row twice", hours: general("9-10", "9-10"), want: "09:00"},
 		{name: "28 two seats of one", hours: general("9-12"), attendees: 2, want: ""},
 	} {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(e.want, e.run(Deviations{}, false)); diff != "" {
-				t.Errorf("offered (-want +got):\n%s", diff)
-			}
-		})
+		expect.Equal(t, e.want, e.run(Deviations{}, false), e.name, ": offered")
 	}
 	threeSeats := bookingAt(2, "10:30-11:30", seats(3))
 	minimum := group
@@ -220,13 +215,8 @@ func TestWorkedExamples(t *testing.T) {
 		{name: "16 two bookings", service: group, bookings: []Booking{twoSeats, threeSeats}, want: "09:00(5) 09:30(3) 11:00(2) 11:30(5) 12:00(5)"},
 		{name: "18 any agent", service: Service{CapacityMax: 3}, resources: both, bookings: []Booking{bookingAt(1, "10-11", of(agentB, service, 1))}, rules: Rules{OneAgentAtLocation: true}, want: "09:00(3) 09:30(2) 10:00(2) 10:30(2) 11:00(3) 11:30(3) 12:00(3)"},
 	} {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			e.hours = general("9-13")
-			if diff := cmp.Diff(e.want, e.run(Deviations{}, true)); diff != "" {
-				t.Errorf("offered (-want +got):\n%s", diff)
-			}
-		})
+		e.hours = general("9-13")
+		expect.Equal(t, e.want, e.run(Deviations{}, true), e.name, ": offered")
 	}
 }
 
@@ -239,9 +229,7 @@ func TestDeviations(t *testing.T) {
 	toMidnight := bookingAt(1, "23-24", func(b *Booking) { b.End = Moment{monday + 1, 1440} })
 	incomplete := bookingAt(1, "20-21", func(b *Booking) { b.Incomplete = true })
 	spring, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	winter := NewWindow(time.Date(2027, 1, 1, 12, 0, 0, 0, spring), Bounds{}, Bounds{}, DefaultDeviations)
 	springDay, autumnDay := mustDay("2027-03-28"), mustDay("2027-10-31")
 	nightOfSpring := []WorkPeriod{{Weekday: 7, Start: 0, End: 300}}
@@ -309,14 +297,7 @@ func TestDeviations(t *testing.T) {
 		},
 		{"rows that cannot be read are passed over", example{hours: late, bookings: []Booking{incomplete}}, "20:00 20:30 21:00 21:30 22:00 22:30 23:00", "20:00 20:30 21:00 21:30 22:00 22:30 23:00", DefaultDeviations},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.plugin, c.e.run(Deviations{}, false)); diff != "" {
-				t.Errorf("as the plugin (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.ours, c.e.run(c.deviates, false)); diff != "" {
-				t.Errorf("as we answer (-want +got):\n%s", diff)
-			}
-		})
+		expect.Equal(t, c.plugin, c.e.run(Deviations{}, false), c.name, ": as the plugin")
+		expect.Equal(t, c.ours, c.e.run(c.deviates, false), c.name, ": as we answer")
 	}
 }

@@ -3,9 +3,8 @@ package availability_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	a "github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestOffers: extensions take starts away, and add starts off the grid and outside of working hours; what is booked is not
@@ -28,9 +27,7 @@ func TestOffers(t *testing.T) {
 		{Start: 600, Capacity: 1}, {Start: 660, Reason: a.NotOffered}, {Start: 720, Reason: a.Booked, Booking: 9}, {Start: 735, Reason: a.Booked, Booking: 9},
 		{Start: 780, Reason: a.NotOffered}, {Start: 1200, Capacity: 2},
 	}
-	if diff := cmp.Diff(want, calendar.Day(day, request)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, calendar.Day(day, request))
 	if free := calendar.Free(a.Moment{Day: day, Minutes: 1200}, request); len(free) != 1 {
 		t.Errorf("%v have an added start", free)
 	}

@@ -3,7 +3,7 @@ package availability
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestSlotsSayWhyTheyAreNotFree checks the reason for each start of the grid that is not offered.
@@ -98,14 +98,9 @@ func TestSlotsSayWhyTheyAreNotFree(t *testing.T) {
 			in.Window = &Window{Now: Moment{monday - 3, 0}, Opens: Moment{monday + 1, 0}}
 		}, []Slot{{Start: 540, Reason: OutsideWindow}, {Start: 600, Reason: OutsideWindow}, {Start: 660, Reason: OutsideWindow}, {Start: 720, Reason: OutsideWindow}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			in, q := base(), request
-			c.change(&in, &q)
-			if diff := cmp.Diff(c.want, NewCalendar(in).Day(monday, q)); diff != "" {
-				t.Errorf("grid (-want +got):\n%s", diff)
-			}
-		})
+		in, q := base(), request
+		c.change(&in, &q)
+		expect.Equal(t, c.want, NewCalendar(in).Day(monday, q), name, ": grid")
 	}
 }
 
@@ -166,9 +161,7 @@ func TestAssign(t *testing.T) {
 func TestAgentOrderKnown(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[AgentOrder]bool{"": true, RandomAgent: true, IdlestAgent: true, "alphabetical": false} {
-		if order.Known() != want {
-			t.Errorf("%q is known: %t", order, !want)
-		}
+		expect.Equal(t, want, order.Known(), order, " is known")
 	}
 }
 
@@ -177,28 +170,20 @@ func TestWorkingHours(t *testing.T) {
 	t.Parallel()
 	rows := []WorkPeriod{weekly(0, 0, 0, "13-17"), weekly(0, 0, 0, "9-12"), weekly(0, 0, 0, "12-12"), weekly(0, 0, 0, "9-11"), {Weekday: 3, Start: 600, End: 660}}
 	want := []DayHours{{Day: monday, Open: []Hours{{540, 660}, {540, 720}, {780, 1020}}}, {Day: monday + 1}, {Day: monday + 2, Open: []Hours{{600, 660}}}}
-	if diff := cmp.Diff(want, WorkingHours(rows, Resource{agentA, service, 1}, monday, monday+2)); diff != "" {
-		t.Errorf("hours (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, WorkingHours(rows, Resource{agentA, service, 1}, monday, monday+2), "hours")
 }
 
 func TestDayParsesAndFormats(t *testing.T) {
 	t.Parallel()
 	for text, weekday := range map[string]int{"1970-01-01": 4, "1969-12-28": 7, "2026-12-07": 1, "2027-02-28": 7, "2028-02-29": 2} {
-		t.Run(text, func(t *testing.T) {
-			day := mustDay(text)
-			if day.String() != text || day.Weekday() != weekday {
-				t.Errorf("%s: %s, weekday %d, want %d", text, day, day.Weekday(), weekday)
-			}
-		})
+		day := mustDay(text)
+		if day.String() != text || day.Weekday() != weekday {
+			t.Errorf("%s: %s, weekday %d, want %d", text, day, day.Weekday(), weekday)
+		}
 	}
-	if text := LastDay.String(); text != "9999-12-31" {
-		t.Errorf("the last day is %s", text)
-	}
+	expect.Equal(t, "9999-12-31", LastDay.String(), "the last day is")
 	if _, ok := ParseDay("2027-02-29"); ok {
 		t.Error("a day that is none")
 	}
-	if diff := cmp.Diff([]string{"approved", " pending"}, BlockingStatuses("approved, pending")); diff != "" {
-		t.Errorf("statuses (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, []string{"approved", " pending"}, BlockingStatuses("approved, pending"), "statuses")
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestApplyRelativeDate compares with PHP; testdata/expressions.php produced
@@ -14,19 +16,13 @@ import (
 func TestApplyRelativeDate(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/expressions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var rows [][4]*string
-	if err := json.Unmarshal(raw, &rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(raw, &rows))
 	const layout = "2006-01-02 15:04"
 	for _, row := range rows {
 		now, err := time.ParseInLocation(time.DateTime, *row[1], zoneOf(t, *row[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		got, want := "", ""
 		if instant, ok := applyRelativeDate(now, *row[2]); ok {
 			got = instant.Format(layout)
@@ -34,9 +30,7 @@ func TestApplyRelativeDate(t *testing.T) {
 		if row[3] != nil {
 			want = *row[3]
 		}
-		if got != want {
-			t.Errorf("%s %s %q: %q, want %q", *row[0], *row[1], *row[2], got, want)
-		}
+		expect.Equal(t, want, got, *row[0], " ", *row[1], " ", *row[2])
 	}
 }
 
@@ -46,9 +40,7 @@ func zoneOf(t *testing.T, name string) *time.Location {
 		return offset.Location()
 	}
 	zone, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return zone
 }
 
@@ -60,11 +52,9 @@ func TestUnparsableRelativeDates(t *testing.T) {
 		"next week", "this week", "next monday", "last monday", "first day of next month", "+3 weekdays", "27.11.2026", "11/27/2026",
 		"2026/11/27", "20261127", "@1800000000", "+1 wk", "+1.5 hours", "2026-11-27T14:30:00Z", "2026-02-30", "++1 day", "+9999999999 days", "2026", "+1000001 minutes", "-1000001 minutes",
 	} {
-		t.Run(expression, func(t *testing.T) {
-			if got, ok := applyRelativeDate(time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC), expression); ok {
-				t.Errorf("%q is read as %v", expression, got)
-			}
-		})
+		if got, ok := applyRelativeDate(time.Date(2026, 11, 24, 10, 17, 0, 0, time.UTC), expression); ok {
+			t.Errorf("%q is read as %v", expression, got)
+		}
 	}
 }
 
@@ -75,9 +65,7 @@ func TestNewWindow(t *testing.T) {
 	now := time.Date(2026, 11, 24, 10, 17, 59, 0, time.UTC)
 	at := func(text string) Moment {
 		moment, err := time.Parse("2006-01-02 15:04", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return MomentOf(moment)
 	}
 	for name, c := range map[string]struct {
@@ -91,12 +79,10 @@ func TestNewWindow(t *testing.T) {
 		"a date keeps the clock":     {Bounds{}, Bounds{"2026-11-27", "2026-11-28"}, Window{Opens: at("2026-11-27 10:17"), Closes: at("2026-11-28 10:17"), Bounded: true}},
 		"an opening date has passed": {Bounds{}, Bounds{"2026-11-01", ""}, Window{Opens: at("2026-11-24 10:17")}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c.want.Now = at("2026-11-24 10:17")
-			if got := NewWindow(now, c.service, c.general, DefaultDeviations); *got != c.want {
-				t.Errorf("%s: %+v, want %+v", name, *got, c.want)
-			}
-		})
+		c.want.Now = at("2026-11-24 10:17")
+		if got := NewWindow(now, c.service, c.general, DefaultDeviations); *got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, *got, c.want)
+		}
 	}
 	if got := NewWindow(now, Bounds{}, Bounds{Earliest: "2026-11-01"}, Deviations{}); got.Opens != at("2026-11-01 10:17") {
 		t.Errorf("as the plugin, a window opens at %+v", got.Opens)
@@ -120,16 +106,12 @@ func TestMissingHour(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			zone, err := time.LoadLocation(c.zone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			missing, got := Clock{zone}.gap(mustDay(c.day)), ""
 			if missing.end > missing.start {
 				got = fmt.Sprintf("%02d:%02d-%02d:%02d", missing.start/60, missing.start%60, missing.end/60, missing.end%60)
 			}
-			if got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			expect.Equal(t, c.want, got)
 		})
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestTransitionsAreThoseOfTheContract covers every pair of statuses. The contract's table has ten
@@ -25,12 +24,8 @@ func TestTransitionsAreThoseOfTheContract(t *testing.T) {
 	for _, from := range statuses {
 		for i, to := range statuses {
 			answer := want[from][i]
-			if got := records.TransitionAllowed(from, to, []string{"waiting", from}); got != (answer == 'y' || answer == '!') {
-				t.Errorf("%s to %s: %t", from, to, got)
-			}
-			if got := records.ReopensCompleted(from, to); got != (from == records.StatusCompleted && to != from) {
-				t.Errorf("%s to %s takes back what was completed: %t", from, to, got)
-			}
+			expect.Equal(t, answer == 'y' || answer == '!', records.TransitionAllowed(from, to, []string{"waiting", from}), from, " to ", to)
+			expect.Equal(t, from == records.StatusCompleted && to != from, records.ReopensCompleted(from, to), from, " to ", to, " takes back what was completed")
 			var p domain.Validation
 			checkTransition(&p, from, to, nil)
 			if got := p.Err() == nil; got != (answer != '-') {
@@ -55,21 +50,14 @@ func TestInvalidTransitionIsRejected(t *testing.T) {
 		{"while a payment runs", "payment_pending", "waiting", "Bookings with the status payment_pending cannot change to another status"},
 		{"case counts", records.StatusPending, "Approved", "Cannot change from pending to Approved"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			var p domain.Validation
-			checkTransition(&p, tt.from, tt.to, []string{"in_progress", "waiting"})
-			if got := fieldsOf(p.Err())["status"]; got != tt.want {
-				t.Errorf("message %q, want %q", got, tt.want)
-			}
-		})
+		var p domain.Validation
+		checkTransition(&p, tt.from, tt.to, []string{"in_progress", "waiting"})
+		expect.Equal(t, tt.want, fieldsOf(p.Err())["status"], tt.name, ": message")
 	}
 	var known domain.Validation
 	known.Invalid("status", "Not a text")
 	checkTransition(&known, records.StatusPending, records.StatusNoShow, nil)
-	if diff := cmp.Diff(map[string]string{"status": "Not a text"}, fieldsOf(known.Err())); diff != "" {
-		t.Errorf("what is malformed is not looked at again (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, map[string]string{"status": "Not a text"}, fieldsOf(known.Err()), "what is malformed is not looked at again")
 }
 
 // fieldsOf returns the messages of a validation error by field.

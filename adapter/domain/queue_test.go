@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestOutcomeIsStored(t *testing.T) {
@@ -24,28 +24,19 @@ func TestOutcomeIsStored(t *testing.T) {
 		{"long failure", Outcome{Waiting, now, strings.Repeat("ö", 200) + "\xff"}, "", []any{"waiting", "2026-11-21 09:30:00", strings.Repeat("ö", 190)}},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			text, args, err := test.outcome.Update("mails", now).Where("id = 1").ToSql()
-			if want := "UPDATE mails SET status = ?, due_at = ?, failure = ?" + test.set + " WHERE id = 1"; err != nil || text != want {
-				t.Errorf("statement %s, error %v", text, err)
-			}
-			if diff := cmp.Diff(test.args, args); diff != "" {
-				t.Error(diff)
-			}
-		})
+		text, args, err := test.outcome.Update("mails", now).Where("id = 1").ToSql()
+		if want := "UPDATE mails SET status = ?, due_at = ?, failure = ?" + test.set + " WHERE id = 1"; err != nil || text != want {
+			t.Errorf("%s: statement %s, error %v", test.name, text, err)
+		}
+		expect.Equal(t, test.args, args, test.name)
 	}
 }
 
 // TestMessageIDStays: receivers know messages of earlier versions by these ids.
 func TestMessageIDStays(t *testing.T) {
 	t.Parallel()
-	if got := MessageID("wp_", int64(7), "2026-11-21 09:30:00"); got != "5ab111b80d9137c8b18371318fc4a59c" {
-		t.Errorf("of a mail: %s", got)
-	}
-	if got := MessageID("wp_", int64(3), int64(7), "2026-11-21 09:30:00"); got != "34c2087ecc6d37f36aa2ce100193d213" {
-		t.Errorf("of a delivery: %s", got)
-	}
+	expect.Equal(t, "5ab111b80d9137c8b18371318fc4a59c", MessageID("wp_", int64(7), "2026-11-21 09:30:00"), "of a mail")
+	expect.Equal(t, "34c2087ecc6d37f36aa2ce100193d213", MessageID("wp_", int64(3), int64(7), "2026-11-21 09:30:00"), "of a delivery")
 }
 
 func TestRepeatWorksAtOnceWhenWokenAndAtIntervals(t *testing.T) {
@@ -65,9 +56,7 @@ func TestRepeatWorksAtOnceWhenWokenAndAtIntervals(t *testing.T) {
 		synctest.Wait()
 		waker.Wake()
 		time.Sleep(time.Hour)
-		if diff := cmp.Diff([]time.Duration{0, 10 * time.Second, 10 * time.Second, time.Minute, 2 * time.Minute}, worked); diff != "" {
-			t.Error(diff)
-		}
+		expect.Equal(t, []time.Duration{0, 10 * time.Second, 10 * time.Second, time.Minute, 2 * time.Minute}, worked)
 	})
 }
 

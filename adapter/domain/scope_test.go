@@ -1,6 +1,10 @@
 package domain
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/bookside/bookside/fixtures/expect"
+)
 
 // TestScope: what a limited key covers, and what it refuses by name. 0 stands for none.
 func TestScope(t *testing.T) {
@@ -24,22 +28,15 @@ func TestScope(t *testing.T) {
 		"another location":               {locations, 3, 5, 8, false, "location_id 8"},
 		"an agent, but another location": {Scope{Agents: []int64{1}, Locations: []int64{7}}, 1, 5, 8, false, "location_id 8"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := c.scope.Covers(c.agent, c.service, c.location); got != c.covers {
-				t.Errorf("covers: %t", got)
-			}
-			got, want := "", ""
-			if err := c.scope.Refuse(c.agent, c.service, c.location); err != nil {
-				got = err.Error()
-			}
-			if c.refused != "" {
-				want = "outside_key_limits: This key is limited to others: " + c.refused
-			}
-			if got != want {
-				t.Errorf("%q, want %q", got, want)
-			}
-		})
+		expect.Equal(t, c.covers, c.scope.Covers(c.agent, c.service, c.location), name, ": covers")
+		got, want := "", ""
+		if err := c.scope.Refuse(c.agent, c.service, c.location); err != nil {
+			got = err.Error()
+		}
+		if c.refused != "" {
+			want = "outside_key_limits: This key is limited to others: " + c.refused
+		}
+		expect.Equal(t, want, got, name)
 	}
 	if !all.Unlimited() || agents.Unlimited() || services.Unlimited() || locations.Unlimited() ||
 		(Scope{Agents: []int64{1}, Services: []int64{1}}).Unlimited() || (Scope{Agents: []int64{1}, Locations: []int64{1}}).Unlimited() {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestValidation(t *testing.T) {
@@ -75,9 +77,7 @@ func TestValidationAbsorb(t *testing.T) {
 		}
 	}
 	want := Validation{invalid: map[string]string{"a": "unknown"}, rejected: map[string]string{"b": "refused"}}
-	if diff := cmp.Diff(want, p, cmp.AllowUnexported(Validation{})); diff != "" {
-		t.Errorf("validation (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, p, "validation")
 	for _, err := range []error{errors.New("away"), NotFound(BookingResource, 1), &Error{Code: CodeSlotUnavailable}} {
 		if got := p.Absorb(err); got == nil || !errors.Is(got, err) {
 			t.Errorf("%v is handed back as %v", err, got)

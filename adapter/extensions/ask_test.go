@@ -11,12 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/companiontest"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -105,13 +104,9 @@ func TestOffersAreKept(t *testing.T) {
 	w := newWordPress(t)
 	ctx, usage := wpdb.WithUsage(t.Context())
 	offers, err := w.Offers(ctx, times("2027-01-01", "2027-02-01"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := extensions.Offer{Duration: 60, Resources: []extensions.OfferOfResource{{Agent: 1, Location: 1, Days: map[string][][2]int{"2027-02-01": {{540, 1}}}}}}
-	if diff := cmp.Diff(want, offers[1]); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, offers[1])
 	if got := w.requests(); len(got) != 1 || len(got[0]) != len("2027-01-01 2027-02-01 ") {
 		t.Errorf("requests %q, want one", got)
 	}
@@ -124,16 +119,12 @@ func TestOffersAreKept(t *testing.T) {
 	if _, err := w.Offers(t.Context(), times("2027-02-01", "2027-03-01", "2027-03-01")); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"2027-03-01 "}, w.requests()); diff != "" {
-		t.Errorf("what is known is asked again (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, []string{"2027-03-01 "}, w.requests(), "what is known is asked again")
 	decision, err := w.Decide(t.Context(), extensions.Question{Draft: times("2027-02-01")[0].Draft, Times: true, Price: true})
 	if err != nil || decision.Offer == nil || decision.Judgement == nil || decision.Judgement.Price.Total.String() != "1" || decision.Judgement.AgentID != 7 {
 		t.Errorf("%+v, %v", decision, err)
 	}
-	if diff := cmp.Diff([]string{"2027-02-01 "}, w.requests()); diff != "" {
-		t.Errorf("before a booking (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, []string{"2027-02-01 "}, w.requests(), "before a booking")
 	w.Pass(time.Minute)
 	if _, err := w.Offers(t.Context(), times("2027-02-01")); err != nil || len(w.requests()) != 1 {
 		t.Errorf("not asked again after a minute: %v", err)
@@ -336,18 +327,12 @@ func TestKeptOffersAreLimited(t *testing.T) {
 	w.Pass(time.Minute)
 	offers(days(2040, 300)...)
 	offers(days(2050, 200)...)
-	if offers(days(2040, 300)...) != 0 {
-		t.Error("expired answers took the place of others")
-	}
+	expect.Equal(t, 0, offers(days(2040, 300)...), "expired answers took the place of others")
 	w.Pass(time.Minute)
 	w.starts.Store(400_000)
 	offers("2027-01-01")
 	offers("2027-02-01")
-	if offers("2027-01-01") != 0 {
-		t.Error("800,000 starts are not kept")
-	}
+	expect.Equal(t, 0, offers("2027-01-01"), "800,000 starts are not kept")
 	offers("2027-03-01")
-	if offers("2027-01-01") != 1 {
-		t.Error("1,200,000 starts are kept")
-	}
+	expect.Equal(t, 1, offers("2027-01-01"), "1,200,000 starts are kept")
 }

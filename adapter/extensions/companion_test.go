@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/companiontest"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -103,7 +104,5 @@ func TestRequestsAreWithdrawn(t *testing.T) {
 	}
 	close(arrives)
 	<-done
-	if len(begun) != 0 {
-		t.Error("it was begun nevertheless")
-	}
+	expect.Equal(t, 0, len(begun), "it was begun nevertheless")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -54,24 +55,21 @@ func TestSignature(t *testing.T) {
 		"a long time":                  {header: "1" + header, now: now, want: extensions.ErrSignature},
 		"a site that is not known":     {change: func(r *extensions.SignedRequest) { r.Site = "" }, now: now, want: extensions.ErrSignature},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			received := sent
-			received.At, received.Nonce = time.Time{}, ""
-			if c.change != nil {
-				c.change(&received)
-			}
-			with, by := header, secret
-			if c.header != "" {
-				with = c.header
-			}
-			if c.secret != "" {
-				by = c.secret
-			}
-			if err := received.Check(with, by, c.now); !errors.Is(err, c.want) {
-				t.Errorf("%v, want %v", err, c.want)
-			}
-		})
+		received := sent
+		received.At, received.Nonce = time.Time{}, ""
+		if c.change != nil {
+			c.change(&received)
+		}
+		with, by := header, secret
+		if c.header != "" {
+			with = c.header
+		}
+		if c.secret != "" {
+			by = c.secret
+		}
+		if err := received.Check(with, by, c.now); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
 	}
 	// Nothing is signed without a secret, not even by somebody who knows that there is none.
 	if err := sent.Check(sent.Header(""), "", now); !errors.Is(err, extensions.ErrSignature) {
@@ -110,9 +108,7 @@ func TestSecretIsMadeOnce(t *testing.T) {
 	if _, err := extensions.SharedSecret(t.Context(), db); !errors.Is(err, wpdb.ErrSchema) {
 		t.Errorf("without the table: %v", err)
 	}
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	if secret, err := extensions.SharedSecret(t.Context(), db); err != nil || secret != "" {
 		t.Errorf("before: %q, %v", secret, err)
 	}

@@ -3,9 +3,8 @@ package extensions_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/extensions"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestActive: the extensions of a site and their kinds, worst first.
@@ -104,20 +103,15 @@ func TestActive(t *testing.T) {
 			[]string{"snippet.php Snippet: not_honoured"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got []string
-			for _, a := range c.site.Active() {
-				line := a.ID + " " + a.Title + ":"
-				for _, part := range a.Parts {
-					line += " " + string(part.Kind)
-				}
-				got = append(got, line)
+		var got []string
+		for _, a := range c.site.Active() {
+			line := a.ID + " " + a.Title + ":"
+			for _, part := range a.Parts {
+				line += " " + string(part.Kind)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+			got = append(got, line)
+		}
+		expect.Equal(t, c.want, got, name)
 	}
 }
 
@@ -135,19 +129,14 @@ func TestCalendars(t *testing.T) {
 		"unread":  {nil, []string{extensions.GoogleCalendar}, "not_honoured Appointments in agents' own calendars do not block times: the add-on has no tables that the database user may read; see bookside check --grants."},
 		"another": {map[string]string{extensions.GoogleCalendar: "1.0.2"}, []string{extensions.OutlookCalendar}, "understood Appointments in an agent's Google calendar block the agent."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			site := extensions.Site{AddOns: []string{extensions.GoogleCalendar}, Versions: c.versions, Unread: c.unread}
-			var times []string
-			for _, part := range site.Active()[0].Parts {
-				if part.Subject == extensions.Times {
-					times = append(times, string(part.Kind)+" "+part.Means)
-				}
+		site := extensions.Site{AddOns: []string{extensions.GoogleCalendar}, Versions: c.versions, Unread: c.unread}
+		var times []string
+		for _, part := range site.Active()[0].Parts {
+			if part.Subject == extensions.Times {
+				times = append(times, string(part.Kind)+" "+part.Means)
 			}
-			if diff := cmp.Diff([]string{c.want}, times); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		}
+		expect.Equal(t, []string{c.want}, times, name)
 	}
 }
 
@@ -159,9 +148,7 @@ func TestAskedOf(t *testing.T) {
 		{Plugin: "b", Title: "B", Listeners: []extensions.Listener{{Hook: "latepoint_cart_get_total"}, {Hook: "latepoint_get_booked_periods"}}},
 	}}
 	want := extensions.Asked{extensions.Times: {"A", "B"}, extensions.Prices: {"B"}}
-	if diff := cmp.Diff(want, extensions.AskedOf(site.Active())); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, extensions.AskedOf(site.Active()))
 }
 
 // TestAssets: they are understood where they are switched on and their tables can be read.
@@ -179,19 +166,14 @@ func TestAssets(t *testing.T) {
 		"calendars unread":   {"on", []string{extensions.GoogleCalendar}, []extensions.Kind{extensions.Understood}},
 		"unread and not set": {"", []string{setting}, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			site := extensions.Site{AddOns: []string{extensions.ProFeatures}, Settings: map[string]string{setting: c.value}, Unread: c.unread}
-			var kinds []extensions.Kind
-			for _, part := range site.Active()[0].Parts {
-				if part.Setting == setting && part.Subject == extensions.Times {
-					kinds = append(kinds, part.Kind)
-				}
+		site := extensions.Site{AddOns: []string{extensions.ProFeatures}, Settings: map[string]string{setting: c.value}, Unread: c.unread}
+		var kinds []extensions.Kind
+		for _, part := range site.Active()[0].Parts {
+			if part.Setting == setting && part.Subject == extensions.Times {
+				kinds = append(kinds, part.Kind)
 			}
-			if diff := cmp.Diff(c.want, kinds); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		}
+		expect.Equal(t, c.want, kinds, name)
 	}
 }
 
@@ -209,7 +191,5 @@ func TestDecides(t *testing.T) {
 			t.Errorf("version %q", a.Version)
 		}
 	}
-	if diff := cmp.Diff(map[string]bool{"latepoint-x": true, extensions.ProFeatures: false, extensions.Zoom: false}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, map[string]bool{"latepoint-x": true, extensions.ProFeatures: false, extensions.Zoom: false}, got)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -83,9 +84,7 @@ func (w *Worker) work(ctx context.Context) error {
 
 func (x *exchange) work() {
 	x.t.Helper()
-	if err := x.worker().work(x.t.Context()); err != nil {
-		x.t.Fatal(err)
-	}
+	expect.NoError(x.t, x.worker().work(x.t.Context()))
 }
 
 // change is an entry of the journal.
@@ -221,9 +220,7 @@ func (x *exchange) add(r *receiver, events ...string) (secret string, hook Hook)
 func (x *exchange) addHook(store *HookStore, n NewHook) (secret string, hook Hook) {
 	x.t.Helper()
 	secret, hook, err := store.Add(x.t.Context(), n)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	expect.NoError(x.t, err)
 	return secret, hook
 }
 
@@ -241,9 +238,7 @@ func (x *exchange) hook(id int64) Hook {
 func (x *exchange) deliveries(id int64) []Delivery {
 	x.t.Helper()
 	found, _, err := x.store.Deliveries(x.t.Context(), id, DeliveryFilter{Limit: 1000})
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	expect.NoError(x.t, err)
 	return found
 }
 
@@ -252,9 +247,7 @@ func (x *exchange) tries(id int64) (all []Try) {
 	x.t.Helper()
 	deliveries := x.deliveries(id)
 	found, err := x.store.Tries(x.t.Context(), deliveries)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	expect.NoError(x.t, err)
 	for i := len(deliveries) - 1; i >= 0; i-- {
 		all = append(all, found[deliveries[i].ID]...)
 	}

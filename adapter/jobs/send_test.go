@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // resolver is a DNS server with changing answers: one address for each query in turn, and the last one for
@@ -21,9 +23,7 @@ import (
 func resolver(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()
 	socket, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = socket.Close() })
 	var asked atomic.Int64
 	go func() {
@@ -62,9 +62,7 @@ func TestNameThatLeadsInsideIsRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer server.Close()
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	names := resolver(t, "192.0.2.1", "127.0.0.1") // rebinding: the second query leads inside
 	public := httpClientWith(names, true)
 	url := "http://rebind.example.com:" + port
@@ -223,12 +221,8 @@ func TestParseURL(t *testing.T) {
 
 func TestMaskURL(t *testing.T) {
 	t.Parallel()
-	if got := MaskURL("https://example.com/a?token=hush"); got != "https://example.com/a?***" {
-		t.Error(got)
-	}
-	if got := MaskURL("https://example.com/a"); got != "https://example.com/a" {
-		t.Error(got)
-	}
+	expect.Equal(t, "https://example.com/a?***", MaskURL("https://example.com/a?token=hush"))
+	expect.Equal(t, "https://example.com/a", MaskURL("https://example.com/a"))
 }
 
 func TestParseEvents(t *testing.T) {
@@ -244,13 +238,9 @@ func TestParseEvents(t *testing.T) {
 		"bookside.test":                    `[] "bookside.test" is not an event; write names such as booking.created, booking.* or *`,
 	} {
 		got, err := ParseEvents(text)
-		if fmt.Sprint(got, " ", err) != want {
-			t.Errorf("%q: %v %v, want %s", text, got, err, want)
-		}
+		expect.Equal(t, want, fmt.Sprint(got, " ", err), text)
 	}
-	if n := len(Events()); n != 28 {
-		t.Errorf("%d events", n)
-	}
+	expect.Equal(t, 28, len(Events()), "events")
 }
 
 func TestParseIDs(t *testing.T) {
@@ -261,8 +251,6 @@ func TestParseIDs(t *testing.T) {
 		"99999999999": "[] write ids such as 3 or 3,5",
 	} {
 		got, err := ParseIDs(text)
-		if fmt.Sprint(got, " ", err) != want {
-			t.Errorf("%q: %v %v, want %s", text, got, err, want)
-		}
+		expect.Equal(t, want, fmt.Sprint(got, " ", err), text)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -53,19 +54,13 @@ func TestEventIsSentAndSigned(t *testing.T) {
 	if err := verifier.VerifyIgnoringTimestamp(append(slices.Clone(e.body), ' '), e.header); !errors.Is(err, standardwebhooks.ErrNoMatchingSignature) {
 		t.Errorf("another body: error %v", err)
 	}
-	if at := e.header.Get("webhook-timestamp"); at != fmt.Sprint(x.Now().Unix()) {
-		t.Errorf("timestamp %s", at)
-	}
-	if got := e.header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("Content-Type %q", got)
-	}
+	expect.Equal(t, fmt.Sprint(x.Now().Unix()), e.header.Get("webhook-timestamp"), "timestamp")
+	expect.Equal(t, "application/json", e.header.Get("Content-Type"), "Content-Type")
 	d := x.deliveries(hook.ID)[0]
 	if d.State != delivered || d.Tries != 1 || d.MessageID() != e.id || d.FinishedAt != "2026-11-21 09:31:00" {
 		t.Errorf("delivery %+v", d)
 	}
-	if diff := cmp.Diff([]Try{{ID: 1, DeliveryID: d.ID, At: "2026-11-21 09:31:00", Status: 204}}, x.tries(hook.ID)); diff != "" {
-		t.Errorf("tries (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, []Try{{ID: 1, DeliveryID: d.ID, At: "2026-11-21 09:31:00", Status: 204}}, x.tries(hook.ID), "tries")
 	x.work()
 	if events := r.took(); len(events) > 0 {
 		t.Errorf("sent again: %v", events)
@@ -94,22 +89,17 @@ func TestStatusChangeIsOneEvent(t *testing.T) {
 		{"of another location", HookFilter{Events: []string{"booking.*"}, Locations: []int64{9}}, nil},
 		{"of all", HookFilter{Events: []string{"booking.deleted"}, Agents: []int64{2}, Services: []int64{3}, Locations: []int64{4}}, []string{"booking.deleted"}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			var got []string
-			for _, c := range []change{approved, moved, removed, order} {
-				e := journal.Entry{Resource: c.resource, ID: c.id, Kind: c.kind}
-				if c.resource == journal.Bookings {
-					e.Booking = &c.facts
-				}
-				if _, event, ok := test.filter.event(e); ok {
-					got = append(got, event)
-				}
+		var got []string
+		for _, c := range []change{approved, moved, removed, order} {
+			e := journal.Entry{Resource: c.resource, ID: c.id, Kind: c.kind}
+			if c.resource == journal.Bookings {
+				e.Booking = &c.facts
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
+			if _, event, ok := test.filter.event(e); ok {
+				got = append(got, event)
 			}
-		})
+		}
+		expect.Equal(t, test.want, got, test.name, ": events")
 	}
 }
 
@@ -238,19 +228,17 @@ func TestReceiverAsksForAPause(t *testing.T) {
 		{"soon", retryDelays[4]},
 		{x.Now().Format(http.TimeFormat), retryDelays[5]},
 	} {
-		t.Run(c.asked, func(t *testing.T) {
-			asked = c.asked
-			if n == 0 {
-				x.enter(booking(1))
-			}
-			x.work()
-			d := x.deliveries(hook.ID)[0]
-			due, _ := d.DueAt.Time()
-			if delay := due.Sub(x.Now()); d.Tries != n+1 || delay < c.want-time.Second || delay > c.want+c.want/10 {
-				t.Errorf("after %d tries: next in %v, want %v", d.Tries, delay, c.want)
-			}
-			x.Pass(due.Sub(x.Now()))
-		})
+		asked = c.asked
+		if n == 0 {
+			x.enter(booking(1))
+		}
+		x.work()
+		d := x.deliveries(hook.ID)[0]
+		due, _ := d.DueAt.Time()
+		if delay := due.Sub(x.Now()); d.Tries != n+1 || delay < c.want-time.Second || delay > c.want+c.want/10 {
+			t.Errorf("%s: after %d tries: next in %v, want %v", c.asked, d.Tries, delay, c.want)
+		}
+		x.Pass(due.Sub(x.Now()))
 	}
 }
 
@@ -289,9 +277,7 @@ func TestDisabledWebhookContinuesWhereItStopped(t *testing.T) {
 			if skip {
 				want = want[2:]
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, want, got)
 			if h := x.hook(hook.ID); h.Status != Enabled || h.Reason != "" || h.FailingSince != "" {
 				t.Errorf("webhook %+v", h)
 			}
@@ -435,9 +421,7 @@ func TestGivenUpDeliveryEndsFailing(t *testing.T) {
 	}
 	x.work()
 	for _, d := range x.deliveries(hook.ID) {
-		if d.State != map[bool]string{true: delivered, false: failed}[d.ResourceID == 7] {
-			t.Errorf("delivery %+v", d)
-		}
+		expect.Equal(t, map[bool]string{true: delivered, false: failed}[d.ResourceID == 7], d.State, d)
 	}
 	failing(false, "when all are given up")
 	x.Pass(4 * 24 * time.Hour)
@@ -520,9 +504,7 @@ func TestServersShareTheWork(t *testing.T) {
 	servers.Wait()
 	x.work() // what one server left to another that had already stopped
 	events := r.took()
-	if len(events) != 300 {
-		t.Errorf("%d requests, want 300", len(events))
-	}
+	expect.Equal(t, 300, len(events), "requests")
 	wantOrdered(t, events)
 	if h := x.hook(hook.ID); h.position != 300 {
 		t.Errorf("position %d", h.position)
@@ -570,9 +552,7 @@ func TestNothingIsLostWhereverAServerDies(t *testing.T) {
 					t.Errorf("statement %d: entries %v, want all from %d", n, numbers(events), first+1)
 				}
 				for _, d := range x.deliveries(hook.ID) {
-					if d.State != delivered {
-						t.Errorf("statement %d: delivery %+v", n, d)
-					}
+					expect.Equal(t, delivered, d.State, "statement ", n, ": ", d)
 				}
 				if !died {
 					if n < 12 {
@@ -634,9 +614,7 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	x, r := newExchange(t), newReceiver(t)
 	newKey := func(permissions ...string) keys.Key {
 		_, key, err := x.keys.Create(t.Context(), keys.NewKey{Name: "k", Kind: keys.Live, Permissions: permissions})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return key
 	}
 	key := newKey("write_webhooks", "read_changes", "read_bookings", "read_orders")
@@ -645,9 +623,7 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	customer := change{journal.Customers, 5, journal.Created, journal.BookingFacts{}}
 	x.enter(booking(1), invoice, customer)
 	x.work()
-	if diff := cmp.Diff([]string{"booking.updated", "invoice.created"}, sorted(r.types())); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, []string{"booking.updated", "invoice.created"}, sorted(r.types()), "events")
 	r.answer(http.StatusInternalServerError)
 	x.enter(booking(2))
 	x.work()
@@ -659,9 +635,7 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	x.enter(booking(3), invoice)
 	x.Pass(time.Hour)
 	x.work()
-	if diff := cmp.Diff([]string{"invoice.created"}, r.types()); diff != "" {
-		t.Errorf("events of the restricted key (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, []string{"invoice.created"}, r.types(), "events of the restricted key")
 	if _, err := x.keys.Revoke(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -696,9 +670,7 @@ func TestWebhookEndsWithItsPermissions(t *testing.T) {
 			t.Parallel()
 			x, r := newExchange(t), newReceiver(t)
 			_, key, err := x.keys.Create(t.Context(), keys.NewKey{Name: "k", Kind: keys.Live, Permissions: all})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			_, hook := x.addHook(x.store.OwnedBy(key.ID), NewHook{URL: r.URL, Filter: HookFilter{Events: []string{"booking.*", "customer.created"}}, Private: true})
 			r.answer(http.StatusInternalServerError)
 			x.enter(booking(1))
@@ -739,9 +711,7 @@ func TestTheScopeHoldsForWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	x, r := newExchange(t), newReceiver(t)
 	_, key, err := x.keys.Create(t.Context(), keys.NewKey{Name: "k", Kind: keys.Live, Permissions: []string{"write_webhooks", "read_changes", "read_bookings"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, hook := x.addHook(x.store.OwnedBy(key.ID), NewHook{URL: r.URL, Filter: HookFilter{Events: []string{"*"}}, Private: true})
 	of := func(agent int64) change {
 		return change{journal.Bookings, 10 + agent, journal.Updated, journal.BookingFacts{Assignment: journal.Assignment{AgentID: agent}}}
@@ -843,9 +813,7 @@ func TestRecordIsSentWhereAsked(t *testing.T) {
 		}
 		got[e.entry.ResourceID] = string(data.Record)
 	}
-	if diff := cmp.Diff(map[int64]string{2: `{"id":"2","of":"bookings","key":0}`, 3: "null", 5: "", 6: ""}, got); diff != "" {
-		t.Errorf("records (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, map[int64]string{2: `{"id":"2","of":"bookings","key":0}`, 3: "null", 5: "", 6: ""}, got, "records")
 	// A record that cannot be read is not the receiver's fault.
 	if d, h := x.deliveries(hook.ID)[0], x.hook(hook.ID); d.State != waiting || h.FailingSince != "" || !strings.HasPrefix(d.Failure, "the record could not be read") {
 		t.Errorf("delivery %+v, failing since %q", d, h.FailingSince)
@@ -870,9 +838,7 @@ func TestRotationSignsWithBothSecrets(t *testing.T) {
 				if err == nil {
 					err = verifier.VerifyIgnoringTimestamp(e.body, e.header)
 				}
-				if (err == nil) != valid {
-					t.Errorf("%s: %s: %v", step, e.header.Get("webhook-signature"), err)
-				}
+				expect.Equal(t, valid, err == nil, step, ": ", e.header.Get("webhook-signature"), ": ", err)
 			}
 		}
 	}
@@ -880,9 +846,7 @@ func TestRotationSignsWithBothSecrets(t *testing.T) {
 	x.Pass(time.Hour)
 	verify("after the rotation", map[string]bool{old: false, fresh: true})
 	newest, _, err := x.store.Rotate(t.Context(), hook.ID, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	verify("after an immediate rotation", map[string]bool{fresh: false, newest: true})
 }
 
@@ -898,12 +862,8 @@ func TestSecretsAreEncryptedWithAKey(t *testing.T) {
 	}
 	first, hook := x.add(r, "*")
 	second, _, err := x.store.Rotate(t.Context(), hook.ID, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{second, first}, stored()); diff != "" {
-		t.Errorf("without a key (-want +got):\n%s", diff)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, []string{second, first}, stored(), "without a key")
 	if x.vault, err = NewVault(strings.Repeat("k", 32)); err != nil {
 		t.Fatal(err)
 	}
@@ -926,9 +886,7 @@ func TestSecretsAreEncryptedWithAKey(t *testing.T) {
 	}
 	for name, key := range map[string]string{"no key": "", "another key": strings.Repeat("x", 32)} {
 		vault, err := NewVault(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		other := NewHookStore(x.db, x.Now, keyed.random, vault, keyed.journal)
 		if _, err := other.secrets(x.hook(hook.ID)); !errors.Is(err, errSealed) {
 			t.Errorf("%s: error %v", name, err)
@@ -980,9 +938,7 @@ func TestReplay(t *testing.T) {
 	if got := numbers(events); len(got) != 2 || !slices.Contains(got, 3) || !slices.Contains(got, 4) {
 		t.Errorf("entries %v, want 3 and 4", got)
 	}
-	if n := len(x.tries(hook.ID)); n != 7 {
-		t.Errorf("%d tries in the log, want 7", n)
-	}
+	expect.Equal(t, 7, len(x.tries(hook.ID)), "tries in the log")
 	for name, ids := range map[string][2]int64{"another webhook's delivery": {hook.ID + 1, 1}, "no delivery": {hook.ID, 99}} {
 		if found, err := x.store.Replay(t.Context(), ids[0], ids[1]); err != nil || found {
 			t.Errorf("%s: found %v, error %v", name, found, err)
@@ -1007,9 +963,7 @@ func TestBacklogStaysInTheJournal(t *testing.T) {
 	w := x.worker()
 	w.waiting = 150
 	for range 80 {
-		if err := w.work(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.work(t.Context()))
 		x.Pass(10 * time.Second)
 	}
 	most := value[int64](x, "SELECT COUNT(*) FROM wp_bookside_webhook_deliveries WHERE webhook_id = ? AND status <> 'failed'", hook.ID)
@@ -1033,20 +987,14 @@ func TestEntriesOfNoInterestMoveThePosition(t *testing.T) {
 		x.enter(slices.Repeat([]change{booking(1)}, 75)...)
 	}
 	w := x.worker()
-	if err := w.work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.work(t.Context()))
 	if p := x.hook(hook.ID).position; p < maxSkipped {
 		t.Errorf("position %d", p)
 	}
 	x.enter(change{journal.Coupons, 1, journal.Created, journal.BookingFacts{}})
-	if err := w.work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.work(t.Context()))
 	wantNumbers(t, r, 1501)
-	if p := x.hook(hook.ID).position; p != 1501 {
-		t.Errorf("position %d", p)
-	}
+	expect.Equal(t, 1501, x.hook(hook.ID).position, "position")
 }
 
 func TestTestIsSentOnce(t *testing.T) {
@@ -1106,9 +1054,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	r.Close()
 	w := x.worker()
 	w.log = slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if err := w.work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.work(t.Context()))
 	logged := x.log.String() + fmt.Sprint(x.deliveries(hook.ID), x.tries(hook.ID))
 	if strings.Contains(logged, "hush") || strings.Contains(logged, secret) || !strings.Contains(logged, "connection refused") {
 		t.Error(logged)
@@ -1131,17 +1077,13 @@ func TestOldRowsAreSelected(t *testing.T) {
 		var got []string
 		for _, rows := range OldDeliveries(x.db, x.Now()) {
 			ids, err := wpdb.All(t.Context(), x.db, "find old rows", rows.Which.Limit(100), wpdb.Value[int64])
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			for _, id := range ids {
 				got = append(got, fmt.Sprint(strings.TrimPrefix(string(rows.Table), "bookside_"), " ", id))
 				x.exec("DELETE FROM wp_"+string(rows.Table)+" WHERE id = ?", id)
 			}
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%s: %q, want %q", step, got, want)
-		}
+		expect.Equal(t, want, strings.Join(got, ", "), step, ": ", got)
 	}
 	x.Pass(Retention - time.Second)
 	old("before their time", "")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -64,18 +65,14 @@ func (s *site) exec(statement string, args ...any) {
 func (s *site) work() {
 	s.t.Helper()
 	s.worker.searchDue = time.Time{}
-	if err := s.worker.work(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, s.worker.work(s.t.Context()))
 }
 
 // next returns the entries since the last call, without their numbers and times.
 func (s *site) next() []Entry {
 	s.t.Helper()
 	page, err := s.j.ReadBehind(s.t.Context(), s.cursor, nil, 1000)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 	for i, e := range page.Entries {
 		if s.cursor++; e.Number != s.cursor {
 			s.t.Fatalf("entry %d has the number %d, want %d", i, e.Number, s.cursor)
@@ -87,9 +84,7 @@ func (s *site) next() []Entry {
 
 func (s *site) want(entries ...Entry) {
 	s.t.Helper()
-	if diff := cmp.Diff(entries, s.next()); diff != "" {
-		s.t.Errorf("entries differ from those expected:\n%s", diff)
-	}
+	expect.Equal(s.t, entries, s.next(), "entries")
 }
 
 // enter enters changes together with their effect, as a request does.
@@ -99,9 +94,7 @@ func (s *site) enter(actor int64, effect string, changes ...Change) {
 	err := s.db.Transact(s.t.Context(), "enter", func(tx *wpdb.DB) error {
 		return Enter(s.t.Context(), tx, testNow, Author{Origin: FromAPI, ActorID: actor}, changes)
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 }
 
 // tell enters a change as the companion in WordPress does.
@@ -118,9 +111,7 @@ func (s *site) booking() (int64, BookingFacts) {
 	const status = "approved"
 	f := BookingFacts{OldStatus: status, NewStatus: status}
 	query := "SELECT id, agent_id, service_id, location_id, customer_id FROM " + s.Prefix + "latepoint_bookings WHERE status = ? ORDER BY id LIMIT 1"
-	if err := s.SQL.QueryRowContext(s.t.Context(), query, status).Scan(&id, &f.AgentID, &f.ServiceID, &f.LocationID, &f.CustomerID); err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, s.SQL.QueryRowContext(s.t.Context(), query, status).Scan(&id, &f.AgentID, &f.ServiceID, &f.LocationID, &f.CustomerID))
 	return id, f
 }
 
@@ -199,9 +190,7 @@ func TestStartKnowsTheEnd(t *testing.T) {
 		t.Fatalf("entries %+v", entries)
 	}
 	restarted := &worker{log: s.worker.log, Journal: New(s.db, func() time.Time { return testNow }), Options: s.worker.Options}
-	if err := restarted.work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, restarted.work(t.Context()))
 	if end, _ := restarted.Changed(); end.Number != 1 {
 		t.Errorf("the journal ends at %v", end)
 	}
@@ -357,18 +346,14 @@ func TestMoveOfAnUnknownBooking(t *testing.T) {
 	s.enter(7, fmt.Sprintf("UPDATE %s SET agent_id = 71 WHERE id = %d", s.bookings(), id), Change{Resource: Bookings, ID: id, Kind: Updated, From: &facts.Assignment, To: &to})
 	unseen := &worker{log: s.worker.log, Journal: s.j, Options: s.worker.Options}
 	unseen.Interval, unseen.Owner = 0, s.worker.Owner
-	if err := unseen.work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, unseen.work(t.Context()))
 	entries := s.next()
 	if len(entries) != 1 || entries[0].Booking == nil || entries[0].Booking.Before == nil || *entries[0].Booking.Before != facts.Assignment || entries[0].Booking.Assignment != to {
 		t.Errorf("%+v", entries)
 	}
 	s.enter(7, fmt.Sprintf("DELETE FROM %s WHERE id = %d", s.bookings(), id), Change{Resource: Bookings, ID: id, Kind: Deleted, From: &to})
 	s.exec("DELETE FROM " + s.Prefix + "bookside_change_snapshots WHERE resource <> ''")
-	if err := unseen.work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, unseen.work(t.Context()))
 	if entries := s.next(); len(entries) != 1 || entries[0].Booking == nil || entries[0].Booking.Assignment != to {
 		t.Errorf("%+v", entries)
 	}
@@ -394,9 +379,7 @@ func TestBookingsOfChangedOrders(t *testing.T) {
 				t.Errorf("%s: %+v", what, e)
 			}
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record{})); diff != "" {
-			t.Errorf("%s (-want +entries):\n%s", what, diff)
-		}
+		expect.Equal(t, want, got, what)
 	}
 	of := fmt.Sprintf(" WHERE id = %d", order)
 	booking, itself := record{Bookings, id}, record{Orders, order}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -36,12 +37,8 @@ func TestBehind(t *testing.T) {
 		"webhooks know more":       {position{last: 5, floor: 3}, numbers{4, 7}, 11, false, position{last: 11, floor: 11}},
 		"entries before the floor": {position{last: 9, floor: 5}, numbers{4, 9}, 0, true, position{last: 9, floor: 5}},
 	} {
-		if fits := test.stored.fits(test.entries); fits != test.fits {
-			t.Errorf("%s: fits %t", name, fits)
-		}
-		if got := test.stored.behind(test.entries, test.given); got != test.want {
-			t.Errorf("%s: %+v, want %+v", name, got, test.want)
-		}
+		expect.Equal(t, test.fits, test.stored.fits(test.entries), name, " fits")
+		expect.Equal(t, test.want, test.stored.behind(test.entries, test.given), name)
 	}
 }
 
@@ -110,9 +107,7 @@ func TestLostTables(t *testing.T) {
 							want = domain.CodeCursorExpired
 						}
 					}
-					if domain.CodeOf(err) != want {
-						t.Errorf("cursor %d: %v, want the code %q", cursor, err, want)
-					}
+					expect.Equal(t, want, domain.CodeOf(err), "cursor ", cursor, ": ", err)
 				}
 				s.enter(7, "DO 1", Change{Resource: Customers, ID: 2, Kind: Updated})
 				s.later()
@@ -171,9 +166,7 @@ func TestRestoredUnderTheServer(t *testing.T) {
 		change()
 		change()
 		restored, err := s.j.End(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		change()
 		old, err := s.j.End(t.Context())
 		if err != nil || old != restored.At(3) {
@@ -202,9 +195,7 @@ func TestRestoredUnderTheServer(t *testing.T) {
 		if !s.j.RestoredUnder() {
 			t.Errorf("leader %t: the process does not say so", leader)
 		}
-		if err := s.db.Transact(t.Context(), "restored", func(tx *wpdb.DB) error { return Restored(t.Context(), tx) }); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, s.db.Transact(t.Context(), "restored", func(tx *wpdb.DB) error { return Restored(t.Context(), tx) }))
 		change()
 		if s.j.RestoredUnder() {
 			t.Errorf("leader %t: the process still says so", leader)
@@ -243,9 +234,7 @@ func TestRestoredUnderAnIdleServer(t *testing.T) {
 	t.Parallel()
 	const logged = "an older database came back while the server ran"
 	restored := func(s *site) {
-		if err := s.db.Transact(t.Context(), "restored", func(tx *wpdb.DB) error { return Restored(t.Context(), tx) }); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, s.db.Transact(t.Context(), "restored", func(tx *wpdb.DB) error { return Restored(t.Context(), tx) }))
 	}
 	for name, said := range map[string]bool{"noticed": false, "somebody said so before": true} {
 		s := openSite(t)
@@ -253,9 +242,7 @@ func TestRestoredUnderAnIdleServer(t *testing.T) {
 		restore := s.backUp()
 		s.change()
 		old, err := s.j.End(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		restore()
 		if said {
 			restored(s)

@@ -31,12 +31,10 @@ func TestParsePermissions(t *testing.T) {
 		"another letter case": {"Read", nil},
 		"categories":          {"read_categories", nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := ParsePermissions(c.list)
-			if (err != nil) != (c.want == nil) || err == nil && !slices.Equal(got, c.want) {
-				t.Errorf("%s: %v, %v", name, got, err)
-			}
-		})
+		got, err := ParsePermissions(c.list)
+		if (err != nil) != (c.want == nil) || err == nil && !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
 	}
 }
 
@@ -97,12 +95,10 @@ func TestParseNetworks(t *testing.T) {
 		"another word for any":   {"*", ""},
 		"any in capital letters": {"ANY", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := ParseNetworks(c.text)
-			if (err != nil) != (c.want == "") || err == nil && FormatNetworks(got) != c.want {
-				t.Errorf("%s: %v, %v", name, got, err)
-			}
-		})
+		got, err := ParseNetworks(c.text)
+		if (err != nil) != (c.want == "") || err == nil && FormatNetworks(got) != c.want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
 	}
 }
 
@@ -127,13 +123,11 @@ func TestCheckNetwork(t *testing.T) {
 		"unreadable":                {"x", "192.0.2.9", false},
 		"unreadable and good":       {"x,192.0.2.0/24", "192.0.2.9", true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			address, _ := netip.ParseAddr(c.address)
-			err := Key{Networks: storedNetworks(c.stored)}.CheckNetwork(address)
-			if (err == nil) != c.allowed || err != nil && domain.CodeOf(err) != domain.CodeUnauthorized {
-				t.Errorf("%s: %v", name, err)
-			}
-		})
+		address, _ := netip.ParseAddr(c.address)
+		err := Key{Networks: storedNetworks(c.stored)}.CheckNetwork(address)
+		if (err == nil) != c.allowed || err != nil && domain.CodeOf(err) != domain.CodeUnauthorized {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -148,12 +142,10 @@ func TestParseExpiry(t *testing.T) {
 		{"2026-12-31", "2027-01-01T00:00:00Z"},
 	}
 	for _, test := range tests {
-		t.Run(test.text, func(t *testing.T) {
-			got, err := ParseExpiry(test.text, now)
-			if err != nil || got.Format(time.RFC3339) != test.want {
-				t.Errorf("%s: %v, %v; want %s", test.text, got, err, test.want)
-			}
-		})
+		got, err := ParseExpiry(test.text, now)
+		if err != nil || got.Format(time.RFC3339) != test.want {
+			t.Errorf("%s: %v, %v; want %s", test.text, got, err, test.want)
+		}
 	}
 	if got, err := ParseExpiry("never", now); got != nil || err != nil {
 		t.Errorf("never: %v, %v", got, err)

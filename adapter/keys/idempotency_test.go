@@ -13,10 +13,10 @@ import (
 
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -46,9 +46,7 @@ func keep(ctx context.Context, s ResponseStore, request *IdempotentRequest, resp
 func begin(t *testing.T, s ResponseStore, key IdempotencyKey) *IdempotentRequest {
 	t.Helper()
 	request, err := s.Begin(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return request
 }
 
@@ -71,22 +69,16 @@ func TestOneAttemptAtATime(t *testing.T) {
 	stored := []Response{{Item: 0, Status: 201, Body: []byte(`{"a":"<é>"}`)}, {Item: 1, Status: 422, Body: []byte("\x00\xff")}}
 
 	first := begin(t, s, key)
-	if len(first.Responses()) != 0 {
-		t.Errorf("responses %v before the first", first.Responses())
-	}
+	expect.Equal(t, 0, len(first.Responses()), "responses ", first.Responses(), " before the first")
 	if _, err := s.Begin(t.Context(), key); domain.CodeOf(err) != domain.CodeInProgress {
 		t.Errorf("beside it: %v", err)
 	}
 	end(t, begin(t, s, other), nil)
-	if err := keep(t.Context(), s, first, stored...); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, keep(t.Context(), s, first, stored...))
 	end(t, first, nil)
 
 	second := begin(t, s, key)
-	if diff := cmp.Diff(stored, second.Responses()); diff != "" {
-		t.Errorf("responses (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, stored, second.Responses(), "responses")
 	if err := second.Keep(t.Context(), s.DB, stored[1]); domain.CodeOf(err) != domain.CodeInProgress {
 		t.Errorf("stored without a claim: %v", err)
 	}
@@ -105,9 +97,7 @@ func TestRolledBackResponseIsNotStored(t *testing.T) {
 	s := newStore(t)
 	for range 2 {
 		request := begin(t, s, keyOf(1))
-		if len(request.Responses()) != 0 {
-			t.Errorf("responses %v", request.Responses())
-		}
+		expect.Equal(t, 0, len(request.Responses()), "responses")
 		err := s.DB.Transact(t.Context(), "keep", func(tx *wpdb.DB) error {
 			if err := request.Keep(t.Context(), tx, Response{Status: 201, Body: []byte("{}")}); err != nil {
 				return err
@@ -146,9 +136,7 @@ func TestClaimExpires(t *testing.T) {
 	}
 	end(t, second, nil)
 	err := keep(t.Context(), s, stalled, response("stalled"))
-	if domain.CodeOf(err) != domain.CodeInProgress {
-		t.Errorf("the first one, after the response: %v", err)
-	}
+	expect.Equal(t, domain.CodeInProgress, domain.CodeOf(err), "the first one, after the response: ", err)
 	end(t, stalled, err)
 
 	third := begin(t, later, other)
@@ -201,9 +189,7 @@ func TestUnfinishedRequestContinues(t *testing.T) {
 	end(t, request, errors.Join(store(request, 0), errors.New("failed in between")))
 	for _, found := range []int{1, 3} {
 		request := begin(t, s, key)
-		if len(request.Responses()) != found {
-			t.Errorf("%d responses found, want %d", len(request.Responses()), found)
-		}
+		expect.Equal(t, found, len(request.Responses()), "responses found")
 		var err error
 		for item := len(request.Responses()); item < key.Items && err == nil; item++ {
 			err = store(request, item)

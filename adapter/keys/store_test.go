@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestKeyHolds(t *testing.T) {
@@ -27,11 +29,7 @@ func TestKeyHolds(t *testing.T) {
 		{"", "read_bookings", false},
 		{"write", "write_users", false},
 	} {
-		t.Run(c.required+" with "+c.granted, func(t *testing.T) {
-			if got := (Key{Permissions: []string{c.granted}}).Holds(c.required); got != c.want {
-				t.Errorf("a key with %q holds %q: %v", c.granted, c.required, got)
-			}
-		})
+		expect.Equal(t, c.want, (Key{Permissions: []string{c.granted}}).Holds(c.required), c.granted, " holds ", c.required)
 	}
 }
 
@@ -42,9 +40,7 @@ func TestNewSecret(t *testing.T) {
 	for range 200 {
 		for _, kind := range []Kind{Live, Test, Calendar} {
 			secret, err := newSecret(rand.Reader, kind)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if !form.MatchString(secret) || !strings.HasPrefix(secret, "lp_"+string(kind)+"_") || failsChecksum(secret) || seen[secret] {
 				t.Fatalf("secret %q", secret)
 			}
@@ -142,16 +138,11 @@ func TestWeakSecret(t *testing.T) {
 		"UUID":                          {"0f8fad5b-d9cb-469f-a165-70867728950e", ""},
 		"digits":                        {"8305719264417093", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := weakness(c.secret)
-			if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
-				t.Errorf("%q: %q, want %q", c.secret, got, c.want)
-			}
-			if WeakSecret(c.secret) != (c.want != "") {
-				t.Errorf("WeakSecret(%q) is %t", c.secret, WeakSecret(c.secret))
-			}
-		})
+		got := weakness(c.secret)
+		if !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s: %q: %q, want %q", name, c.secret, got, c.want)
+		}
+		expect.Equal(t, c.want != "", WeakSecret(c.secret), name, ": WeakSecret(", c.secret, ") is")
 	}
 	for range 1000 {
 		secret, err := newSecret(rand.Reader, Live)
@@ -164,11 +155,9 @@ func TestWeakSecret(t *testing.T) {
 func TestMisspeltKnowsOnlyOurForm(t *testing.T) {
 	t.Parallel()
 	for _, foreign := range []string{"", "lp_", "lp_live_", "lp_live_short", "lp_" + strings.Repeat("a", 40), "lp_live_" + strings.Repeat("a", 39), strings.Repeat("x", 46)} {
-		t.Run(foreign, func(t *testing.T) {
-			if failsChecksum(foreign) {
-				t.Errorf("%q is mistaken for a misspelt key of ours", foreign)
-			}
-		})
+		if failsChecksum(foreign) {
+			t.Errorf("%q is mistaken for a misspelt key of ours", foreign)
+		}
 	}
 }
 
@@ -177,9 +166,7 @@ func TestWeakKeys(t *testing.T) {
 	t.Parallel()
 	for length := 1; length <= 255; length++ {
 		start, end := visibleParts(mixedText(length))
-		if got := (Key{Start: start, LastFour: end}).Weak(); got != (length < 16) {
-			t.Errorf("%d characters: %t", length, got)
-		}
+		expect.Equal(t, length < 16, (Key{Start: start, LastFour: end}).Weak(), length, " characters")
 		if n := len(start) + len(end); n > length/3 {
 			t.Errorf("%d of %d characters are shown", n, length)
 		}

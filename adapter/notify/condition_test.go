@@ -3,6 +3,8 @@ package notify
 import (
 	"math"
 	"testing"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestLooselyEqual(t *testing.T) {
@@ -26,9 +28,7 @@ func TestToFloat(t *testing.T) {
 		if !finite {
 			want = infinite[answers.Floats[i]]
 		}
-		if got := toFloat(a); got != want {
-			t.Errorf("toFloat(%q) = %v, want %v", a, got, want)
-		}
+		expect.Equal(t, want, toFloat(a), "toFloat(", a, ")")
 	}
 }
 
@@ -84,11 +84,6 @@ func TestSatisfies(t *testing.T) {
 		{"property without attribute", "booking", "equal", "", true},
 		{"more parts are left out", "booking__status__label", "equal", "approved", true},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			if got := subject.satisfies([]condition{conditionOn(tc.property, tc.operator, tc.value)}); got != tc.want {
-				t.Errorf("%s %s %q = %t, want %t", tc.property, tc.operator, tc.value, got, tc.want)
-			}
-		})
+		expect.Equal(t, tc.want, subject.satisfies([]condition{conditionOn(tc.property, tc.operator, tc.value)}), tc.name, ": ", tc.property, " ", tc.operator, " ", tc.value)
 	}
 }

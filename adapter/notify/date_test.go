@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/text"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestFormatDateLetters(t *testing.T) {
@@ -12,9 +13,7 @@ func TestFormatDateLetters(t *testing.T) {
 	for _, date := range php(t).Dates {
 		at := time.Unix(date.Unix, date.Micro*1000).In(location(t, date.Zone))
 		for letter, want := range date.Want {
-			if got := text.FormatDate(at, letter); got != want {
-				t.Errorf("FormatDate(%s, %q) = %q, want %q", at, letter, got, want)
-			}
+			expect.Equal(t, want, text.FormatDate(at, letter), "FormatDate(", at, ", ", letter, ")")
 		}
 	}
 }
@@ -23,9 +22,7 @@ func TestFormatDateWhole(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1796055305, 0).UTC()
 	for _, format := range php(t).Formats {
-		if got := text.FormatDate(at, format.Format); got != format.Want {
-			t.Errorf("FormatDate(%q) = %q, want %q", format.Format, got, format.Want)
-		}
+		expect.Equal(t, format.Want, text.FormatDate(at, format.Format), "FormatDate(", format.Format, ")")
 	}
 	if got := text.FormatDate(at, `Y\`); got != "2026" {
 		t.Errorf(`text.FormatDate("Y\") = %q, want the backslash left out`, got)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // The automations of the recorded site.
@@ -133,19 +134,14 @@ func TestJobsDue(t *testing.T) {
 		{"before an unknown instant", dayBefore, time.Time{}, nil},
 		{"after an unknown instant", `{"value":2,"unit":"week","before_after":"after"}`, time.Time{}, []time.Time{now.AddDate(0, 0, 14)}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			var got []time.Time
-			for _, job := range Jobs([]Process{reminder(tc.offset)}, "booking_start", Subject{}, tc.at, now) {
-				got = append(got, job.DueAt)
-				if job.DueAt.Location() != time.UTC {
-					t.Errorf("due at %s, want UTC", job.DueAt)
-				}
+		var got []time.Time
+		for _, job := range Jobs([]Process{reminder(tc.offset)}, "booking_start", Subject{}, tc.at, now) {
+			got = append(got, job.DueAt)
+			if job.DueAt.Location() != time.UTC {
+				t.Errorf("%s: due at %s, want UTC", tc.name, job.DueAt)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("due (-want +got):\n%s", diff)
-			}
-		})
+		}
+		expect.Equal(t, tc.want, got, tc.name, ": due")
 	}
 }
 
@@ -164,15 +160,11 @@ func TestJobsOfProcesses(t *testing.T) {
 		{ID: 7, EventType: "booking_created", ActionsJSON: whatsApp},
 	}
 	for status, want := range map[string][]int64{"approved": {2, 6}, "pending": {2}} {
-		t.Run(status, func(t *testing.T) {
-			var got []int64
-			for _, job := range Jobs(processes, "booking_created", Subject{Objects: map[string]map[string]string{"booking": {"status": status}}}, now, now) {
-				got = append(got, job.ProcessID)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("processes for a booking that is %s (-want +got):\n%s", status, diff)
-			}
-		})
+		var got []int64
+		for _, job := range Jobs(processes, "booking_created", Subject{Objects: map[string]map[string]string{"booking": {"status": status}}}, now, now) {
+			got = append(got, job.ProcessID)
+		}
+		expect.Equal(t, want, got, "processes for a booking that is ", status)
 	}
 }
 
@@ -199,9 +191,7 @@ func TestActions(t *testing.T) {
 		{ID: "pa_M", Type: SendSMS, To: "1, 2", Content: "Eve <b>\"x\"\r\nBcc: a@b.c", Attachments: []string{}},
 		{ID: "pa_M", Type: SendSMS, To: "2", Content: "3", Attachments: []string{}},
 	}
-	if diff := cmp.Diff(want, jobs[0].Actions); diff != "" {
-		t.Errorf("actions (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, jobs[0].Actions, "actions")
 	settings, err := jobs[0].SettingsJSON()
 	wantSettings := `{"action_info":{"pa_Z":{"type":"send_email"},"pa_M":{"type":"send_sms"}},"action_data":{` +
 		`"pa_Z":{"activity_data":{"customer_id":9},"to":"Ann Lee  spam@b.c <ann@b.c>, x@b.c, y@b.c","subject":"Eve <b>\"x\"  Bcc: a@b.c","content":"<p>{{agent_phone}}\n<i><\/p>{{unknown}}","attachments":["12","7"]},` +
@@ -227,11 +217,7 @@ func TestReplace(t *testing.T) {
 		"{{{{{{":                          "{{{{{{",
 		"{{Customer_Email}}":              "{{Customer_Email}}",
 	} {
-		t.Run(template, func(t *testing.T) {
-			if got := fill.Replace(template); got != want {
-				t.Errorf("%q = %q, want %q", template, got, want)
-			}
-		})
+		expect.Equal(t, want, fill.Replace(template), template)
 	}
 }
 

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // anOrder returns an order that costs 85 € with its breakdown.
@@ -49,12 +48,7 @@ func TestOrderSummaryAsText(t *testing.T) {
 		"an empty list":                 {"[]", items + sums},
 		"parts that are none":           {`{"before_subtotal":[1,"x",null],"after_subtotal":{"a":[]}}`, sums},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, anOrder(c.breakdown).text()["order_summary_breakdown"]); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		expect.Equal(t, c.want, anOrder(c.breakdown).text()["order_summary_breakdown"], name)
 	}
 }
 
@@ -66,14 +60,10 @@ func TestOrderItemsAndPayments(t *testing.T) {
 		"order_items":                  "Physio <b>, 7 Nov, 2026, 09:05, Ann & Lee\nTen visits, Massage (2)",
 		"order_transactions_breakdown": noPayments,
 	} {
-		if got[name] != want {
-			t.Errorf("%s is %q, want %q", name, got[name], want)
-		}
+		expect.Equal(t, want, got[name], name, " is")
 	}
 	order.payments = []contentPayment{{"deposit", "20 €"}, {"unheard of", "5 €"}}
-	if got := order.text()["order_transactions_breakdown"]; got != "Deposit: 20 €\n5 €" {
-		t.Errorf("payments are %q", got)
-	}
+	expect.Equal(t, "Deposit: 20 €\n5 €", order.text()["order_transactions_breakdown"], "payments are")
 }
 
 // TestContentInMails: headings appear once, notes beside labels, and a line under each item but the last.
@@ -95,9 +85,7 @@ func TestContentInMails(t *testing.T) {
 		t.Helper()
 		html := order.html()
 		for name, text := range want {
-			if diff := cmp.Diff(text, styles.Replace(html[name])); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", name, diff)
-			}
+			expect.Equal(t, text, styles.Replace(html[name]), name)
 		}
 	}
 	check(Variables{

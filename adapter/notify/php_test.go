@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 //go:embed testdata/php.json
@@ -34,9 +35,7 @@ type phpAnswers struct {
 func php(t *testing.T) phpAnswers {
 	t.Helper()
 	var answers phpAnswers
-	if err := json.Unmarshal(phpJSON, &answers); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(phpJSON, &answers))
 	return answers
 }
 
@@ -45,9 +44,7 @@ func TestFunctionsAnswerAsPHP(t *testing.T) {
 	t.Parallel()
 	interpreter := fixtures.RequireTool(t, "php")
 	got, err := exec.CommandContext(t.Context(), interpreter, "testdata/php.php").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if diff := cmp.Diff(string(phpJSON), string(got)); diff != "" {
 		t.Errorf("testdata/php.json (-recorded +answered):\n%s", diff)
 	}
@@ -61,8 +58,6 @@ func location(t *testing.T, name string) *time.Location {
 		return time.FixedZone(name, seconds)
 	}
 	loc, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return loc
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
@@ -69,7 +71,5 @@ func TestNobodyAddsRecipients(t *testing.T) {
 	if want := "victim@x.test  Bob b@x.test  Bcc: c@x.test  {{customer_email}} <rita@example.test>, a@x.test, b@x.test, {{unknown}} {{open"; a.To != want {
 		t.Errorf("to %q, want %q", a.To, want)
 	}
-	if a.Subject != "S X  Bcc: c@x.test" {
-		t.Errorf("subject %q", a.Subject)
-	}
+	expect.Equal(t, "S X  Bcc: c@x.test", a.Subject, "subject")
 }

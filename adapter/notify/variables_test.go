@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestVariables(t *testing.T) {
@@ -69,9 +69,7 @@ func TestVariables(t *testing.T) {
 		"business_logo_image": "Praxis", "business_logo_url": "https://x/logo.png", "business_address": "2 High Street", "business_phone": "+49303",
 		"business_name": "Praxis", "customer_dashboard_url": "https://x/me",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("variables (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, got, "variables")
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if strings.ContainsAny(name, "{} ") {
 			t.Errorf("variable %q, want a name without braces", name)
@@ -83,11 +81,9 @@ func TestBookingVariablesUnknown(t *testing.T) {
 	t.Parallel()
 	got := bookingVariables(session.WriteSettings{}, BookingSnapshot{}, "")
 	for _, name := range []string{"start_time", "end_time", "booking_duration"} {
-		t.Run(name, func(t *testing.T) {
-			if got[name] != "n/a" {
-				t.Errorf("%s = %q, want n/a", name, got[name])
-			}
-		})
+		if got[name] != "n/a" {
+			t.Errorf("%s = %q, want n/a", name, got[name])
+		}
 	}
 }
 
@@ -96,14 +92,8 @@ func TestReadableDateFormat(t *testing.T) {
 	for format, want := range map[string]string{
 		"m/d/Y": "M j, Y", "m.d.Y": "M j, Y", "d.m.Y": "j M, Y", "d/m/Y": "j M, Y", "Y-m-d": "Y, M j", "l": "M j, Y", "": "M j, Y",
 	} {
-		t.Run(format, func(t *testing.T) {
-			if got := readableDateFormat(format, false); got != want {
-				t.Errorf("readableDateFormat(%q) = %q, want %q", format, got, want)
-			}
-			if got := readableDateFormat(format, true); got != format {
-				t.Errorf("terse readableDateFormat(%q) = %q", format, got)
-			}
-		})
+		expect.Equal(t, want, readableDateFormat(format, false), "readableDateFormat(", format, ")")
+		expect.Equal(t, format, readableDateFormat(format, true), format, ": terse readableDateFormat()")
 	}
 }
 
@@ -116,14 +106,8 @@ func TestFormatMinutes(t *testing.T) {
 		{0, "12:00am", "00:00"}, {59, "12:59am", "00:59"}, {545, "09:05am", "09:05"}, {600, "10:00am", "10:00"}, {719, "11:59am", "11:59"},
 		{720, "12:00pm", "12:00"}, {780, "01:00pm", "13:00"}, {1439, "11:59pm", "23:59"}, {1440, "12:00pm", "24:00"},
 	} {
-		t.Run(tc.want12, func(t *testing.T) {
-			if got := formatMinutes(tc.minutes, false); got != tc.want12 {
-				t.Errorf("formatMinutes(%d) = %q, want %q", tc.minutes, got, tc.want12)
-			}
-			if got := formatMinutes(tc.minutes, true); got != tc.want24 {
-				t.Errorf("formatMinutes(%d) of 24 hours = %q, want %q", tc.minutes, got, tc.want24)
-			}
-		})
+		expect.Equal(t, tc.want12, formatMinutes(tc.minutes, false), tc.want12, ": formatMinutes(", tc.minutes, ")")
+		expect.Equal(t, tc.want24, formatMinutes(tc.minutes, true), tc.want12, ": formatMinutes(", tc.minutes, ") of 24 hours")
 	}
 }
 
@@ -140,10 +124,6 @@ func TestBookingStatusLabel(t *testing.T) {
 		{"", "", "Undefined Status"},
 		{"", ",", "Undefined Status"},
 	} {
-		t.Run(tc.status, func(t *testing.T) {
-			if got := bookingStatusLabel(tc.status, tc.additional, nil); got != tc.want {
-				t.Errorf("bookingStatusLabel(%q, %q) = %q, want %q", tc.status, tc.additional, got, tc.want)
-			}
-		})
+		expect.Equal(t, tc.want, bookingStatusLabel(tc.status, tc.additional, nil), "bookingStatusLabel(", tc.status, ", ", tc.additional, ")")
 	}
 }

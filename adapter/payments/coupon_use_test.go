@@ -13,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -66,17 +67,12 @@ func TestCouponUnusable(t *testing.T) {
 		"of the greater of two least":           {Coupon{}, `{"minimum_order_subtotal":"5","min_order_amount":50}`, CouponUse{Subtotal: decimal.NewFromInt(49)}, small},
 		"rules that are no JSON":                {Coupon{}, `{"customer_ids":"3"`, CouponUse{Customer: 7}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if c.coupon.Status == "" {
-				c.coupon.Status = couponActive
-			}
-			c.coupon.Rules.Stored = c.rules
-			c.coupon.Rules.parse()
-			if got := c.coupon.unusable(c.use, now); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
-		})
+		if c.coupon.Status == "" {
+			c.coupon.Status = couponActive
+		}
+		c.coupon.Rules.Stored = c.rules
+		c.coupon.Rules.parse()
+		expect.Equal(t, c.want, c.coupon.unusable(c.use, now), name)
 	}
 }
 
@@ -153,15 +149,12 @@ func TestCouponRulesToStore(t *testing.T) {
 		"a first cap":         {`{"a":1}`, CouponPatch{MaxDiscountAmount: amount("3")}, `{"a":1,"max_discount_amount":"3"}`},
 		"rules are no object": {`[]`, CouponPatch{MinOrderAmount: amount("1")}, `{"min_order_amount":"1"}`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rules := CouponRules{Stored: c.stored}
-			rules.parse()
-			got, err := c.patch.rules(rules)
-			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
-		})
+		rules := CouponRules{Stored: c.stored}
+		rules.parse()
+		got, err := c.patch.rules(rules)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
 	}
 }
 
@@ -184,18 +177,13 @@ func TestCheckDiscount(t *testing.T) {
 		"neither, of one that has nothing": {CouponPatch{}, Coupon{DiscountType: "percent", DiscountValue: decimal.NewFromInt(101)}, ""},
 		"the type alone, of nothing":       {CouponPatch{DiscountType: fixed}, Coupon{}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var p domain.Validation
-			checkDiscount(&p, c.patch, c.before)
-			got := ""
-			if err, ok := errors.AsType[*domain.Error](p.Err()); ok {
-				got = err.Fields["discount_value"]
-			}
-			if got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
-		})
+		var p domain.Validation
+		checkDiscount(&p, c.patch, c.before)
+		got := ""
+		if err, ok := errors.AsType[*domain.Error](p.Err()); ok {
+			got = err.Fields["discount_value"]
+		}
+		expect.Equal(t, c.want, got, name)
 	}
 }
 

@@ -3,7 +3,7 @@ package payments
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // limits are the parsed rules in a comparable form.
@@ -53,27 +53,16 @@ func TestCouponRules(t *testing.T) {
 		{"more digits than any amount", `{"min_order_amount":"1000000000000000000000000000000"}`, none},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			rules := CouponRules{Stored: test.stored}
-			rules.parse()
-			if diff := cmp.Diff(test.want, limitsOf(rules)); diff != "" {
-				t.Errorf("limits of %s (-want +got):\n%s", test.stored, diff)
-			}
-			if rules.Stored != test.stored {
-				t.Errorf("the stored text became %q", rules.Stored)
-			}
-		})
+		rules := CouponRules{Stored: test.stored}
+		rules.parse()
+		expect.Equal(t, test.want, limitsOf(rules), test.name, ": limits of ", test.stored)
+		expect.Equal(t, test.stored, rules.Stored, test.name, ": the stored text became")
 	}
 }
 
 func TestCouponIsPercent(t *testing.T) {
 	t.Parallel()
 	for stored, want := range map[string]bool{"percent": true, "fixed": false, "fixed_amount": false, "": false, "bogus": false} {
-		t.Run(stored, func(t *testing.T) {
-			if got := (Coupon{DiscountType: stored}).IsPercent(); got != want {
-				t.Errorf("%q: %t, want %t", stored, got, want)
-			}
-		})
+		expect.Equal(t, want, (Coupon{DiscountType: stored}).IsPercent(), stored)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // ledger parses payments: id, status, kind, amount, the invoice that each names, and the payment that it
@@ -99,9 +100,7 @@ func TestRefund(t *testing.T) {
 				}
 				got = fmt.Sprint(amount, " ", domain.ValueOr(c.patch.Kind, "-"), " ", domain.ValueOr(c.patch.Status, "-"), " ", left)
 			}
-			if got != c.want {
-				t.Errorf("%s, want %s", got, c.want)
-			}
+			expect.Equal(t, c.want, got)
 		})
 	}
 }
@@ -154,12 +153,8 @@ func TestInvoicesAfter(t *testing.T) {
 				names = append(names, fmt.Sprintf("%d:%d", payment, invoice))
 			}
 			slices.Sort(names)
-			if got := strings.Join(paid, " "); got != c.want {
-				t.Errorf("paid are %q, want %q", got, c.want)
-			}
-			if got := strings.Join(names, " "); got != c.named {
-				t.Errorf("named are %q, want %q", got, c.named)
-			}
+			expect.Equal(t, c.want, strings.Join(paid, " "), "paid are")
+			expect.Equal(t, c.named, strings.Join(names, " "), "named are")
 		})
 	}
 }

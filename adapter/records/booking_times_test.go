@@ -4,11 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestBookingSpanHasThePluginsInstants: the instants of Berlin are those that the plugin stored, except
@@ -44,14 +43,10 @@ func TestBookingSpanHasThePluginsInstants(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			location, err := time.LoadLocation(tt.zone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			site := &session.Session{Zone: session.Zone{Name: tt.zone, Location: location}}
 			span := SpanOf(site, availability.Moment{Day: dayOf(t, tt.day), Minutes: tt.start}, tt.duration)
-			if diff := cmp.Diff(tt.want, span.Columns(), cmp.AllowUnexported(session.Column{})); diff != "" {
-				t.Errorf("columns (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, tt.want, span.Columns(), "columns")
 		})
 	}
 }
@@ -66,9 +61,7 @@ func spanRow(startDate string, start int64, endDate string, end int64, startUTC,
 func TestStartInSpringGapIsRejected(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	site := &session.Session{Zone: session.Zone{Name: "Europe/Berlin", Location: berlin}}
 	for _, tt := range []struct {
 		name, day string
@@ -86,9 +79,7 @@ func TestStartInSpringGapIsRejected(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var p domain.Validation
 			CheckClock(site, &p, availability.Moment{Day: dayOf(t, tt.day), Minutes: tt.start})
-			if got := p.Has("start_time"); got != tt.rejected {
-				t.Errorf("%s: refused %t, want %t", tt.name, got, tt.rejected)
-			}
+			expect.Equal(t, tt.rejected, p.Has("start_time"), tt.name, ": refused")
 		})
 	}
 }

@@ -3,9 +3,8 @@ package records
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/availability"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestCustomFields: definitions are read in order, even incomplete ones.
@@ -23,9 +22,7 @@ func TestCustomFields(t *testing.T) {
 			}
 			got = append(got, f.ID+" "+f.Label+" "+required)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", setting, diff)
-		}
+		expect.Equal(t, want, got, setting)
 	}
 }
 
@@ -52,9 +49,7 @@ func TestCustomFieldsOfBookings(t *testing.T) {
 		`{"conditional":"off","conditions":{"c":{"property":"service","operator":"equal","value":"5"}}}`:                        true,
 		`{"conditions":{"c":{"property":"service","operator":"equal","value":"5"}}}`:                                            true,
 	} {
-		if got := CustomFields(`{"cf_a":` + definition + `}`)[0].OfBooking(booking); got != want {
-			t.Errorf("%s: %t", definition, got)
-		}
+		expect.Equal(t, want, CustomFields(`{"cf_a":` + definition + `}`)[0].OfBooking(booking), definition)
 	}
 }
 
@@ -69,8 +64,6 @@ func TestBlankCustomFields(t *testing.T) {
 				got = append(got, value)
 			}
 		}
-		if diff := cmp.Diff(blank, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", kind, diff)
-		}
+		expect.Equal(t, blank, got, kind)
 	}
 }

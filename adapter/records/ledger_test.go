@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // ledger parses entries: id, status, kind, amount, sum of its refund rows, and the payment that it refunds.
@@ -68,16 +69,12 @@ func TestLedger(t *testing.T) {
 				left = append(left, fmt.Sprintf("%d:%s", id, amount))
 			}
 			slices.Sort(left)
-			if got := strings.Join(left, " "); got != c.left {
-				t.Errorf("left %s, want %s", got, c.left)
-			}
+			expect.Equal(t, c.left, strings.Join(left, " "), "left")
 			full := "no"
 			if ids, err := l.RefundsInFull(Payment{ID: 1, Amount: l[0].Amount}); err == nil {
 				full = strings.Trim(fmt.Sprint(ids), "[]")
 			}
-			if full != c.full {
-				t.Errorf("refunds in full %q, want %q", full, c.full)
-			}
+			expect.Equal(t, c.full, full, "refunds in full")
 			if got := l.Missing(1); got.String() != c.missing {
 				t.Errorf("missing %s, want %s", got, c.missing)
 			}
@@ -96,9 +93,7 @@ func TestSentBack(t *testing.T) {
 		"1 succeeded capture 100, 2 succeeded refund -130 0 1":                          "130",
 		"1 succeeded capture 100 5, 2 succeeded refund -40 0 1, 3 succeeded refund -10": "55",
 	} {
-		if got := ledger(t, entries).Given()[1].Sent.String(); got != want {
-			t.Errorf("%s: %s, want %s", entries, got, want)
-		}
+		expect.Equal(t, want, ledger(t, entries).Given()[1].Sent.String(), entries)
 	}
 }
 
@@ -117,9 +112,7 @@ func TestLedgerChanges(t *testing.T) {
 		"one is deleted":                 {net(l.Without([]int64{1})), "50"},
 		"before refunds":                 {net(l.BeforeRefunds()), "150"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %s, want %s", name, c.got, c.want)
-		}
+		expect.Equal(t, c.want, c.got, name)
 	}
 }
 
@@ -143,8 +136,6 @@ func TestAmountsOfRefunds(t *testing.T) {
 func TestRefundOf(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]int64{"": 0, "refund-of-17": 17, "refund-of-": 0, "refund-of-x": 0, "pi_17": 0} {
-		if got := refundOf(token); got != want {
-			t.Errorf("%q is of %d", token, got)
-		}
+		expect.Equal(t, want, refundOf(token), token, " is of")
 	}
 }

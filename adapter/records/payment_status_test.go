@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/shopspring/decimal"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestOrderPaymentStatus(t *testing.T) {
@@ -51,21 +53,16 @@ func TestOrderPaymentStatus(t *testing.T) {
 		{"free, as somebody set it", "0", "succeeded capture 100", nothing, "own word", "own word"},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			var l Ledger
-			for payment := range strings.SplitSeq(test.payments, ", ") {
-				if words := strings.Fields(payment); len(words) == 3 {
-					l = append(l, LedgerEntry{ID: int64(len(l)), Status: words[0], Kind: strings.Trim(words[1], "-"), Amount: decimal.RequireFromString(words[2])})
-				}
+		var l Ledger
+		for payment := range strings.SplitSeq(test.payments, ", ") {
+			if words := strings.Fields(payment); len(words) == 3 {
+				l = append(l, LedgerEntry{ID: int64(len(l)), Status: words[0], Kind: strings.Trim(words[1], "-"), Amount: decimal.RequireFromString(words[2])})
 			}
-			if len(l) > 0 {
-				l[0].Refunds = decimal.RequireFromString(test.refunds)
-			}
-			if got := l.Totals(decimal.RequireFromString(test.total)).PaymentStatus(test.present); got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
-		})
+		}
+		if len(l) > 0 {
+			l[0].Refunds = decimal.RequireFromString(test.refunds)
+		}
+		expect.Equal(t, test.want, l.Totals(decimal.RequireFromString(test.total)).PaymentStatus(test.present), test.name)
 	}
 }
 
@@ -82,11 +79,7 @@ func TestCapturedPaymentsTookMoney(t *testing.T) {
 		"authorisation": {"authorization", "succeeded", false},
 		"no kind":       {"", "succeeded", false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got := (LedgerEntry{Kind: c.kind, Status: c.status}).Captured(); got != c.want {
-				t.Errorf("%s: %t, want %t", name, got, c.want)
-			}
-		})
+		expect.Equal(t, c.want, (LedgerEntry{Kind: c.kind, Status: c.status}).Captured(), name)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // recordedBreakdown is what the plugin's order form stored for one booking of 85 €, and checkoutBreakdown what
@@ -27,18 +28,14 @@ var (
 func encoded(t *testing.T, breakdown PriceBreakdown) string {
 	t.Helper()
 	text, err := text.EncodePHP(breakdown)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return text
 }
 
 func TestHeadingOfBreakdownIsTranslated(t *testing.T) {
 	t.Parallel()
 	german := session.WriteSettings{Texts: text.Texts{"Service": "Leistung"}}
-	if heading := BreakdownOf(german, "Physiotherapy", PricedBooking{}).BeforeSubtotal[0].Heading; heading != "Leistung" {
-		t.Errorf("the heading in German is %q", heading)
-	}
+	expect.Equal(t, "Leistung", BreakdownOf(german, "Physiotherapy", PricedBooking{}).BeforeSubtotal[0].Heading, "the heading in German is")
 }
 
 // TestDiscountsAndTaxesAsRecorded: the rows after the subtotal are those that a checkout stored.
@@ -57,9 +54,7 @@ func TestDiscountsAndTaxesAsRecorded(t *testing.T) {
 			t.Errorf("%s (-visitor's +ours):\n%s", recorded.Name, diff)
 		}
 	}
-	if compared != 3 {
-		t.Errorf("%d breakdowns were compared", compared)
-	}
+	expect.Equal(t, 3, compared, "breakdowns compared")
 }
 
 // TestBreakdownWithProFeatures: attendees, base fee, extras by id, discount and taxes.
@@ -79,9 +74,7 @@ func TestBreakdownWithProFeatures(t *testing.T) {
 		`{"style":"sub","label":"Parking","raw_value":"0.0000","value":"$0.00","note":"(2 x 0)"}]}],"subtotal":[],` +
 		`"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":"-30.2500","value":"-$30.25","badge":"WELCOME10","type":"credit"}]},` +
 		`"taxes":{"items":[{"label":"VAT (19%)","raw_value":"51.7275","value":"$51.73"},{"label":"Fee","raw_value":"2.0000","value":"$2.00"}]}},"total":[],"balance":[]}`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, got)
 }
 
 // TestWithBooking: the price of the booking changes, in the shape of a checkout; discounts are kept.
@@ -101,13 +94,10 @@ func TestWithBooking(t *testing.T) {
 		"sums of an old version": {`{` + rest + `,"total":{"label":"Total Price","value":"70"},"before_subtotal":[]}`, discounted},
 		"of an extension":        {`{"before_subtotal":[],"said":"by \/ it"}`, strings.TrimSuffix(checkoutBreakdown, "}") + `,"said":"by \/ it"}`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := WithBooking(euro, c.stored, "Physiotherapy", amount("85"))
-			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
-		})
+		got, err := WithBooking(euro, c.stored, "Physiotherapy", amount("85"))
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
 	}
 }
 
@@ -127,15 +117,12 @@ func TestWithService(t *testing.T) {
 		"nothing":                     {"", ""},
 		"no JSON":                     {`{"before_subtotal":`, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if c.want == "" {
-				c.want = c.stored
-			}
-			got, err := WithService(c.stored, "Rücken")
-			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
-		})
+		if c.want == "" {
+			c.want = c.stored
+		}
+		got, err := WithService(c.stored, "Rücken")
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func amount(text string) decimal.Decimal { return decimal.RequireFromString(text) }
@@ -35,15 +35,8 @@ func TestBookingAmount(t *testing.T) {
 		"no rounding to cents":                  {records.PricedBooking{Service: amount("33.3333"), Attendees: 3, BaseFee: amount("0.0001")}, "100.0000", "100.0000"},
 		"four decimals":                         {records.PricedBooking{Service: amount("10"), Attendees: 1, BaseFee: amount("0.00005")}, "10.0001", "10.0001"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := domain.AmountText(c.booking.ServiceAmount()); got != c.service {
-				t.Errorf("service %s, want %s", got, c.service)
-			}
-			if got := domain.AmountText(c.booking.Amount()); got != c.want {
-				t.Errorf("booking %s, want %s", got, c.want)
-			}
-		})
+		expect.Equal(t, c.service, domain.AmountText(c.booking.ServiceAmount()), name, ": service")
+		expect.Equal(t, c.want, domain.AmountText(c.booking.Amount()), name, ": booking")
 	}
 }
 
@@ -83,28 +76,21 @@ func TestOrderTotal(t *testing.T) {
 		"a tax with numbers for texts":        {"80", nil, `{"7":{"id":7,"name":19,"type":"fixed","value":"5"},"8":{"id":8,"name":null,"type":"fixed","value":1}}`, "0", "80.0000 0.0000 6.0000 86.0000"},
 		"no JSON":                             {"80", nil, `{"a":`, "0", "80.0000 0.0000 0.0000 80.0000"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var items []records.PricedItem
-			for subtotal := range strings.FieldsSeq(c.items) {
-				items = append(items, records.PricedItem{Subtotal: amount(subtotal)})
-			}
-			if c.coupon != nil {
-				c.coupon.Apply(items)
-			}
-			var discounts []string
-			for _, item := range items {
-				discounts = append(discounts, item.Discount.String())
-			}
-			if diff := cmp.Diff(c.discount, strings.Join(discounts, " ")); diff != "" {
-				t.Errorf("discounts (-want +got):\n%s", diff)
-			}
-			got := records.TotalsOf(items, records.ParseTaxes(c.taxes))
-			text := strings.Join([]string{domain.AmountText(got.Subtotal), domain.AmountText(got.Discount), domain.AmountText(got.Tax), domain.AmountText(got.Total)}, " ")
-			if diff := cmp.Diff(c.want, text); diff != "" {
-				t.Errorf("sums (-want +got):\n%s", diff)
-			}
-		})
+		var items []records.PricedItem
+		for subtotal := range strings.FieldsSeq(c.items) {
+			items = append(items, records.PricedItem{Subtotal: amount(subtotal)})
+		}
+		if c.coupon != nil {
+			c.coupon.Apply(items)
+		}
+		var discounts []string
+		for _, item := range items {
+			discounts = append(discounts, item.Discount.String())
+		}
+		expect.Equal(t, c.discount, strings.Join(discounts, " "), name, ": discounts")
+		got := records.TotalsOf(items, records.ParseTaxes(c.taxes))
+		text := strings.Join([]string{domain.AmountText(got.Subtotal), domain.AmountText(got.Discount), domain.AmountText(got.Tax), domain.AmountText(got.Total)}, " ")
+		expect.Equal(t, c.want, text, name, ": sums")
 	}
 }
 
@@ -120,8 +106,6 @@ func TestTaxLabel(t *testing.T) {
 		{records.Tax{Name: "MwSt.", Value: amount("7.7")}, ",", "MwSt. (7%)"},
 		{records.Tax{Name: "Fee", Fixed: true, Value: amount("2.5")}, ".", "Fee"},
 	} {
-		if got := c.tax.Label(c.separator); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
+		expect.Equal(t, c.want, c.tax.Label(c.separator))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/shopspring/decimal"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestCurrencyFormat(t *testing.T) {
@@ -48,11 +50,6 @@ func TestCurrencyFormat(t *testing.T) {
 		{"largest amount of the column", dollar, "9999999999999999.9999", "$10,000,000,000,000,000"},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if got := test.currency.Format(decimal.RequireFromString(test.amount)); got != test.want {
-				t.Errorf("%s is %q, want %q", test.amount, got, test.want)
-			}
-		})
+		expect.Equal(t, test.want, test.currency.Format(decimal.RequireFromString(test.amount)), test.name, ": ", test.amount, " is")
 	}
 }

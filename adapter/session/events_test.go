@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -31,9 +32,7 @@ func TestNobodyIsWokenForNobody(t *testing.T) {
 		if err == nil {
 			err = site.Transact(t.Context(), "test", func(*session.Tx) error { return nil })
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return len(platform.Events.Waker) > 0
 	}
 	if woken() {
@@ -50,9 +49,7 @@ func TestPluginSends(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(time.Now()))
 	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2})
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	database.Execute(t, reportedEvents("booking_created messages"))
 	for name, c := range map[string]struct {
 		processor string
@@ -64,12 +61,8 @@ func TestPluginSends(t *testing.T) {
 		platform := session.NewPlatform(db, time.Now)
 		platform.Events = extensions.NewRelay(db, time.Now, nil, slog.New(slog.DiscardHandler))
 		site, err := platform.Session(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := site.PluginSends(session.WriteSettings{Settings: map[string]string{session.SettingMailProcessor: c.processor}}); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, c.want, site.PluginSends(session.WriteSettings{Settings: map[string]string{session.SettingMailProcessor: c.processor}}), name)
 		if !site.Tells("booking_created") {
 			t.Errorf("%s: extensions are not told", name)
 		}
@@ -95,9 +88,7 @@ func TestEventsOfOneRecordAreOne(t *testing.T) {
 			return nil
 		})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var got string
 	query := "SELECT GROUP_CONCAT(CONCAT(event, ' ', record_id, ' ', messages, ' ', COALESCE(rendered, '-')) ORDER BY id) FROM wp_bookside_events"
 	database.Scan(t, query, &got)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -19,21 +20,15 @@ import (
 func lockRowsOf(t *testing.T, database *fixtures.Database) map[string]int {
 	t.Helper()
 	rows, err := database.SQL.QueryContext(t.Context(), "SELECT kind, id, n FROM wp_bookside_locks")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer rows.Close()
 	found := map[string]int{}
 	for rows.Next() {
 		var kind, id, n int
-		if err := rows.Scan(&kind, &id, &n); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&kind, &id, &n))
 		found[fmt.Sprint(kind, "/", id)] = n
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	return found
 }
 
@@ -43,21 +38,15 @@ func TestLocksChangeTheirRows(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	site, err := NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for round := 1; round <= 3; round++ {
 		err := site.Transact(t.Context(), "take locks", func(tx *Tx) error {
 			return tx.Lock(t.Context(), LockOf(ContactLock, 1335545754), Lock{AgentLock, 7}, Lock{AgentLock, 5}, Lock{AgentLock, 7}, LockOf(OrderLock, 1030), LockOf(CustomerLock, -1))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		want := map[string]int{"4/5": round, "4/7": round, "5/922": round, "7/0": round, "8/6": round}
 		got := lockRowsOf(t, database)
-		if fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("round %d: locks %v, want %v", round, got, want)
-		}
+		expect.Equal(t, fmt.Sprint(want), fmt.Sprint(got), "round ", round, ": locks ", got, want)
 	}
 }
 
@@ -67,17 +56,11 @@ func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	site, err := NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	held, missing := Lock{AgentLock, 7}, Lock{AgentLock, 5}
-	if err := CreateLocks(t.Context(), site, []Lock{held}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, CreateLocks(t.Context(), site, []Lock{held}))
 	tx, err := database.SQL.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = tx.Rollback() }()
 	take := func(l Lock) {
 		t.Helper()
@@ -94,14 +77,10 @@ func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 			t.Fatalf("did not wait for the row that is held: %v", err)
 		case <-time.After(time.Millisecond):
 		}
-		if err := tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_locks WHERE kind = ? AND id = ?", missing.kind, missing.id).Scan(&visible); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_locks WHERE kind = ? AND id = ?", missing.kind, missing.id).Scan(&visible))
 	}
 	take(missing)
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, tx.Commit())
 	if err := <-created; err != nil {
 		t.Error(err)
 	}
@@ -112,13 +91,9 @@ func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 func TestLocksOutOfOrderAreRejected(t *testing.T) {
 	t.Parallel()
 	site, err := NewPlatform(wpdbtest.Open(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 2), fixtures.RecordedNow).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	agent, order := LockOf(AgentLock, 5), LockOf(OrderLock, 5)
-	if err := CreateLocks(t.Context(), site, []Lock{agent, order}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, CreateLocks(t.Context(), site, []Lock{agent, order}))
 	for name, c := range map[string]struct {
 		work func(ctx context.Context, tx *Tx) error
 		want error
@@ -153,17 +128,13 @@ func TestLockCommentQuotesTheStatement(t *testing.T) {
 	t.Parallel()
 	s := &Session{DB: wpdb.New(nil, "wp_")}
 	text, args, err := lockStatement(s, []Lock{{LocationLock, 1}, {AgentLock, 5}, {AgentLock, 7}, {ContactLock, 311}}).ToSql()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, arg := range args {
 		text = strings.Replace(text, "?", fmt.Sprint(arg), 1)
 	}
 	const want = "UPDATE `wp_bookside_locks` FORCE INDEX (PRIMARY) SET n = n + 1 WHERE " +
 		"((kind = 2 AND id IN (1)) OR (kind = 4 AND id IN (5,7)) OR (kind = 5 AND id IN (311))) ORDER BY kind, id"
-	if text != want {
-		t.Errorf("%s, want %s", text, want)
-	}
+	expect.Equal(t, want, text)
 }
 
 // TestTransactionsThatNeverHaveTheirLocks: work that needs other rows in each run ends as unavailable.
@@ -171,15 +142,11 @@ func TestTransactionsThatNeverHaveTheirLocks(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	site, err := NewPlatform(wpdbtest.Open(t, database, 2), fixtures.RecordedNow).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	agent := int64(1000)
 	err = site.Transact(t.Context(), "take locks", func(tx *Tx) error {
 		agent++
 		return tx.Lock(t.Context(), Lock{AgentLock, agent})
 	})
-	if domain.CodeOf(err) != domain.CodeUnavailable {
-		t.Errorf("%v, want unavailable", err)
-	}
+	expect.Equal(t, domain.CodeUnavailable, domain.CodeOf(err), err)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestCodeIsFair: over all bytes, every letter occurs equally often.
@@ -19,9 +21,7 @@ func TestCodeIsFair(t *testing.T) {
 	}
 	site := &Session{Platform: &Platform{Random: bytes.NewReader(bytes.Repeat(all, 2))}}
 	code, err := NewCode(site, 252)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, letter := range codeLetters {
 		if n := strings.Count(code, string(letter)); n != 9 {
 			t.Errorf("%c came %d times", letter, n)

@@ -14,6 +14,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -74,9 +75,7 @@ func TestEqualStatementsAreShared(t *testing.T) {
 					})
 				}
 				all.Wait()
-				if executions != c.executions {
-					t.Errorf("%d executions, want %d", executions, c.executions)
-				}
+				expect.Equal(t, c.executions, executions, "executions")
 				if c.errs == nil {
 					c.errs = make([]error, len(c.statements))
 				}
@@ -143,9 +142,7 @@ func readAndWrite(t *testing.T, random *rand.Rand) {
 	}
 	all.Wait()
 	synctest.Wait()
-	if len(reads.running) != 0 {
-		t.Errorf("%d reads are left", len(reads.running))
-	}
+	expect.Equal(t, 0, len(reads.running), "reads left")
 	if executions.Load() >= 120 {
 		t.Errorf("%d executions for 120 readers: nothing was shared", executions.Load())
 	}
@@ -172,8 +169,6 @@ func TestPanicOfASharedRead(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if executions != 4 {
-			t.Errorf("%d executions, want the first, the one that panics, and one for each request", executions)
-		}
+		expect.Equal(t, 4, executions, "executions")
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestFindZone(t *testing.T) {
@@ -65,14 +66,10 @@ func TestFindZone(t *testing.T) {
 			t.Parallel()
 			for range 2 { // the second time from the cache
 				zone := z.find(test.zone, test.offset)
-				if zone.Name != test.want {
-					t.Errorf("name %q, want %q", zone.Name, test.want)
-				}
+				expect.Equal(t, test.want, zone.Name, "name")
 				for month, want := range map[time.Month]time.Duration{time.January: test.wantOffset, time.July: test.wantSummerOffset} {
 					_, seconds := time.Date(2027, month, 15, 12, 0, 0, 0, time.UTC).In(zone.Location).Zone()
-					if got := time.Duration(seconds) * time.Second; got != want {
-						t.Errorf("offset in %s %s, want %s", month, got, want)
-					}
+					expect.Equal(t, want, time.Duration(seconds)*time.Second, "offset in ", month)
 				}
 			}
 		})

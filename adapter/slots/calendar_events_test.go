@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -74,14 +75,10 @@ func TestEventsAsTheAddOnsAsk(t *testing.T) {
 			}
 			db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
 			site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			asked := sq.Expr(fmt.Sprintf(eventsOfDays, table+"_events", table+"_recurrences", fmt.Sprint(c.anyDay), fmt.Sprint(c.splits)))
 			all, err := wpdb.All(t.Context(), db, "ask as the add-on does", asked, scanBlocked)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if len(all) < c.fewest {
 				t.Fatalf("%d periods are blocked: the case proves little", len(all))
 			}
@@ -94,9 +91,7 @@ func TestEventsAsTheAddOnsAsk(t *testing.T) {
 					part.to = part.from + availability.Day(random.IntN(40))
 				}
 				read, err := calendarEvents(t.Context(), site, []eventCalendar{c.of}, part)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				want := slices.DeleteFunc(slices.Clone(all), func(p availability.OffPeriod) bool {
 					return p.Day < part.from || p.Day > part.to || !slices.Contains(part.scope.agents, p.Agent)
 				})

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 )
 
@@ -34,9 +33,7 @@ func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 	})
 	look := func() {
 		t.Helper()
-		if err := watch.search(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, watch.search(t.Context()))
 	}
 	look()
 	database.InsertBookings(t, "1, 1, 1, 'approved', '2026-12-01', 630, '2026-12-01', 690, 0, 0, 1, 1")
@@ -47,9 +44,7 @@ func TestConflictWatchReportsEachConflictOnce(t *testing.T) {
 	database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE start_time = 630")
 	look()
 	want := []string{"0 of 3, 0 new, cut false", "1 of 4, 1 new, cut false", "1 of 4, 0 new, cut false", "0 of 3, 0 new, cut false", "1 of 4, 1 new, cut false"}
-	if diff := cmp.Diff(want, reports); diff != "" {
-		t.Errorf("-want +reports:\n%s", diff)
-	}
+	expect.Equal(t, want, reports)
 	if lines := strings.Count(log.String(), `"level":"WARN","msg":"bookings overlap","agent_id":1,"booking_ids":[`); lines != 2 || strings.Count(log.String(), "\n") != 2 {
 		t.Errorf("log: %s", log.String())
 	}

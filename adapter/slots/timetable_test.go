@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -20,28 +21,20 @@ func TestTimetableTakesFewStatements(t *testing.T) {
 	now := fixtures.RecordedNow()
 	database := fixtures.Shared(t, fixtures.Small(now))
 	config, err := mysql.ParseDSN(database.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	config.InterpolateParams, config.ClientFoundRows = true, true
 	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	statements := 0
 	pool := sql.OpenDB(fixtures.Tap{Connector: connector, See: func(string, []any) error { statements++; return nil }})
 	defer pool.Close()
 	site, err := session.NewPlatform(wpdb.New(pool, database.Prefix), func() time.Time { return now }).Session(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	day := availability.MomentOf(site.LocalNow()).Day + 3
 	load := func(day availability.Day, limit int64) (slots.Timetable, int) {
 		statements = 0
 		table, err := slots.LoadTimetable(t.Context(), site, []int64{1, 2, 3}, day, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return table, statements
 	}
 	load(day, 500) // reads what is read once
@@ -50,9 +43,7 @@ func TestTimetableTakesFewStatements(t *testing.T) {
 		t.Errorf("%d statements for %d bookings, %d for none", many, len(full.Bookings), few)
 	}
 	var stored int
-	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status <> 'cancelled' AND start_date = ? AND agent_id IN (1, 2, 3)", day.String()).Scan(&stored); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE status <> 'cancelled' AND start_date = ? AND agent_id IN (1, 2, 3)", day.String()).Scan(&stored))
 	if len(full.Bookings) != stored || stored < 2 || full.More {
 		t.Errorf("%d bookings of %d, more: %v", len(full.Bookings), stored, full.More)
 	}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	ics "github.com/arran4/golang-ical"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var (
@@ -33,9 +33,7 @@ func TestFile(t *testing.T) {
 		`SUMMARY:Appointment with Zoë\; Physio\, 60 BEGIN:VALARM`, `LOCATION:1 High Street\, 10115 Berlin`, "URL:https://example.com", "STATUS:CONFIRMED",
 		"END:VEVENT", "END:VCALENDAR", "",
 	}, "\r\n")
-	if diff := cmp.Diff(want, write(t, visit)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, want, write(t, visit))
 }
 
 // write returns a calendar of events, each of which is written when it is added.
@@ -43,18 +41,14 @@ func write(t testing.TB, events ...CalendarEvent) string {
 	t.Helper()
 	var text strings.Builder
 	w, err := NewCalendarWriter(&text, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, e := range events {
 		before := text.Len()
 		if err := w.Add(e); err != nil || !strings.HasSuffix(text.String()[before:], "END:VEVENT\r\n") {
 			t.Fatalf("%v: added %q", err, text.String()[before:])
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	return text.String()
 }
 
@@ -87,9 +81,7 @@ func (w *brokenWriter) Write(text []byte) (int, error) {
 func TestWriterReportsErrors(t *testing.T) {
 	t.Parallel()
 	whole := &brokenWriter{left: 1000}
-	if err := writeTo(whole); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, writeTo(whole))
 	for left := range 1000 - whole.left {
 		if err := writeTo(&brokenWriter{left}); !errors.Is(err, errBroken) {
 			t.Errorf("after %d writes: %v", left, err)
@@ -120,12 +112,8 @@ func TestLongLinesAreFolded(t *testing.T) {
 		}
 	}
 	calendar, err := ics.ParseCalendar(strings.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := calendar.Events()[0].GetProperty(ics.ComponentPropertySummary).Value; got != long.Summary {
-		t.Errorf("the summary is %q", got)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, long.Summary, calendar.Events()[0].GetProperty(ics.ComponentPropertySummary).Value, "the summary is")
 }
 
 func TestNoLocation(t *testing.T) {
@@ -193,9 +181,7 @@ func TestPythonReadsFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want := map[string]any{"method": "PUBLISH", "version": "2.0", "events": []any{c.want}}
-			if diff := cmp.Diff(want, readByPython(t, python, write(t, c.event))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, want, readByPython(t, python, write(t, c.event)))
 		})
 	}
 	t.Run("a feed", func(t *testing.T) {
@@ -209,13 +195,9 @@ func TestPythonReadsFiles(t *testing.T) {
 		if err == nil {
 			err = errors.Join(w.Add(detailed), w.Close())
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		want := map[string]any{"method": "PUBLISH", "version": "2.0", "name": `Zoë; a, b \ X`, "zone": "Europe/Berlin", "events": []any{described}}
-		if diff := cmp.Diff(want, readByPython(t, python, feed.String())); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		expect.Equal(t, want, readByPython(t, python, feed.String()))
 		if !strings.Contains(feed.String(), "\r\nREFRESH-INTERVAL;VALUE=DURATION:PT60M\r\nX-PUBLISHED-TTL:PT60M\r\n") {
 			t.Error(feed.String())
 		}

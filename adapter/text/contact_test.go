@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestTextField has cases beyond fixtures.Sanitized, which the package's own
@@ -38,12 +39,7 @@ func TestTextField(t *testing.T) {
 		{"the first and last digits of those", "a%00b%99c%aad%FFe%0gf", "abcde%0gf"},
 		{"no UTF-8", "a\xffb<\xfe", "a\ufffdb&lt;\ufffd"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if got := Field(tt.text); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
-		})
+		expect.Equal(t, tt.want, Field(tt.text), tt.name)
 	}
 }
 
@@ -59,12 +55,7 @@ func TestTextareaField(t *testing.T) {
 		{"nothing behind an open tag is lost", "pain<neck\nand shoulder", "pain&lt;neck\nand shoulder"},
 		{"no UTF-8", "a\xff", "a\ufffd"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if got := TextareaField(tt.text); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
-		})
+		expect.Equal(t, tt.want, TextareaField(tt.text), tt.name)
 	}
 }
 
@@ -74,11 +65,7 @@ func TestPhone(t *testing.T) {
 		"0049 (170) 555x12": "0049170555", "+49 170/123-45": "+4917012345", " +1 2 ": "+12", "0170 / 12-34 567": "01701234567",
 		"++1": "+1", "1+2": "12", "555 X 3": "555", "x": "", "x12": "", "+": "", "+x1": "", "0": "", "+0": "", "00": "00", "": "", "none": "", "٣٤": "",
 	} {
-		t.Run(text, func(t *testing.T) {
-			if got := Phone(text); got != want {
-				t.Errorf("%q becomes %q, want %q", text, got, want)
-			}
-		})
+		expect.Equal(t, want, Phone(text), text, " becomes")
 	}
 }
 
@@ -91,9 +78,7 @@ func TestValidEmail(t *testing.T) {
 		// Blanks around an address do no harm, and WordPress removes them too.
 		blanks := strings.TrimSpace(email.In) != email.In && email.SanitizeEmail == strings.TrimSpace(email.In)
 		got := TrimEmail(email.In)
-		if ValidEmail(got) != (email.Valid() || blanks) {
-			t.Errorf("%q is valid: %t", email.In, ValidEmail(got))
-		}
+		expect.Equal(t, email.Valid() || blanks, ValidEmail(got), email.In, " is valid")
 		if ValidEmail(got) && got != email.SanitizeEmail {
 			t.Errorf("%q is stored as %q, want %q", email.In, got, email.SanitizeEmail)
 		}
@@ -107,11 +92,7 @@ func TestValidEmail(t *testing.T) {
 		"a%41@b.com": false, // would be sanitized to a@b.com
 		"a%4@b.com":  true,
 	} {
-		t.Run(email, func(t *testing.T) {
-			if got := ValidEmail(email); got != want {
-				t.Errorf("%q is valid: %t", email, got)
-			}
-		})
+		expect.Equal(t, want, ValidEmail(email), email, " is valid")
 	}
 }
 

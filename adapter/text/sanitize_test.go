@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestTextsAsWordPressSanitizesThem compares each result with that of a real WordPress.
@@ -11,15 +12,8 @@ func TestTextsAsWordPressSanitizesThem(t *testing.T) {
 	t.Parallel()
 	texts, _ := fixtures.Sanitized(t)
 	for _, text := range texts {
-		t.Run(text.In, func(t *testing.T) {
-			t.Parallel()
-			if got := Field(text.In); got != text.TextField {
-				t.Errorf("as one line %q, want %q", got, text.TextField)
-			}
-			if got := TextareaField(text.In); got != text.TextareaField {
-				t.Errorf("as lines %q, want %q", got, text.TextareaField)
-			}
-		})
+		expect.Equal(t, text.TextField, Field(text.In), text.In, ": as one line")
+		expect.Equal(t, text.TextareaField, TextareaField(text.In), text.In, ": as lines")
 	}
 }
 
@@ -59,12 +53,7 @@ func TestOthersAsWordPressSanitizesThem(t *testing.T) {
 		}},
 	} {
 		for text, want := range test.results {
-			t.Run(name+" "+text, func(t *testing.T) {
-				t.Parallel()
-				if got := test.sanitize(text); got != want {
-					t.Errorf("becomes %q, want %q", got, want)
-				}
-			})
+			expect.Equal(t, want, test.sanitize(text), name+" "+text, ": becomes")
 		}
 	}
 }

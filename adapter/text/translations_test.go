@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var german = map[string]string{
@@ -25,12 +26,8 @@ var german = map[string]string{
 func write(t *testing.T, content []byte, path ...string) string {
 	t.Helper()
 	file := filepath.Join(path...)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	expect.NoError(t, os.WriteFile(file, content, 0o644))
 	return file
 }
 
@@ -47,9 +44,7 @@ func TestTexts(t *testing.T) {
 				"Service": "Dienstleistung", "Approved": "Genehmigt", "Untranslated": "Untranslated", "Unknown": "Unknown", "": "",
 				"%d day": "%d Tag", "%d days": "%d Tage", "May": "Mai",
 			} {
-				if got := texts.Of(original); got != want {
-					t.Errorf("%q is %q, want %q", original, got, want)
-				}
+				expect.Equal(t, want, texts.Of(original), original, " is")
 			}
 			if problem := files.Problem("de_DE"); problem != nil {
 				t.Error(problem.Reason)
@@ -64,9 +59,7 @@ func TestDate(t *testing.T) {
 	for date, want := range map[string]string{
 		"Mar 3, 2026": "Mär 3, 2026", "3 March, 2026": "3 März, 2026", "Sunday, May 3": "Sunday, Mai 3", "December 1": "Dezember 1", "2026-12-01": "2026-12-01",
 	} {
-		if got := text.Texts(german).Date(date); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		expect.Equal(t, want, text.Texts(german).Date(date))
 		if got := text.Texts(nil).Date(date); got != date {
 			t.Errorf("%q in English is %q", date, got)
 		}
@@ -121,9 +114,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%q in %q", got, locale)
 		}
 	}
-	if err := os.Remove(downloaded); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(downloaded))
 	if got := service("de_DE"); got != "Leistung" {
 		t.Errorf("%q after the downloaded file is gone", got)
 	}
@@ -147,12 +138,8 @@ func TestReload(t *testing.T) {
 		{"länger", at.Add(time.Second), "länger"},
 	} {
 		fixtures.WriteTranslation(t, content, "de_DE", map[string]string{"Service": step.translation})
-		if err := os.Chtimes(path, step.time, step.time); err != nil {
-			t.Fatal(err)
-		}
-		if got := files.Texts("de_DE").Of("Service"); got != step.want {
-			t.Errorf("%q, want %q", got, step.want)
-		}
+		expect.NoError(t, os.Chtimes(path, step.time, step.time))
+		expect.Equal(t, step.want, files.Texts("de_DE").Of("Service"))
 	}
 }
 
@@ -174,9 +161,7 @@ func TestUnreadable(t *testing.T) {
 			files.Log = slog.New(slog.NewTextHandler(&log, nil))
 			path := write(t, file, content, "languages", "plugins", "latepoint-de_DE.mo")
 			for range 3 {
-				if got := files.Texts("de_DE").Of("Service"); got != "Service" {
-					t.Errorf("%q", got)
-				}
+				expect.Equal(t, "Service", files.Texts("de_DE").Of("Service"))
 			}
 			if problem := files.Problem("de_DE"); problem == nil || !strings.Contains(problem.Reason.Error(), path) {
 				t.Errorf("problem %+v", problem)
@@ -231,9 +216,7 @@ func TestReadable(t *testing.T) {
 			content := t.TempDir()
 			write(t, c.file, content, "languages", "plugins", "latepoint-de_DE.mo")
 			files := text.NewTranslations(content)
-			if got := files.Texts("de_DE").Of("Service"); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			expect.Equal(t, c.want, files.Texts("de_DE").Of("Service"))
 			if problem := files.Problem("de_DE"); (problem == nil) != c.ok {
 				t.Errorf("problem %+v", problem)
 			}
@@ -260,9 +243,7 @@ func TestLog(t *testing.T) {
 	want(1)
 	path := fixtures.WriteTranslation(t, content, "de_DE", german)
 	want(1)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(path))
 	want(2)
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestResults(t *testing.T) {
@@ -18,9 +20,7 @@ func TestResults(t *testing.T) {
 	r.add(measured{"sync", 2000, 1, bookside}, rate{requests: 1, perSecond: 800}, 0, 0)
 	r.add(measured{"sync", 2000, 1, bareSQL}, rate{requests: 1, perSecond: 801}, 0, 0)
 	var out bytes.Buffer
-	if err := r.table(&out); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, r.table(&out))
 	for _, want := range []string{
 		"| create | 2000 | 16 | 500 | 0.90 | 4.00 | 25 | 20.0 | 1000 | 50 % |", "| sync | 2000 | 1 | 800 | 0.00 | 0.00 |  |  | 801 | 100 % |", "create with 16 clients: 3 of 100 requests",
 	} {

@@ -19,6 +19,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // keyboard drives a browser without a mouse.
@@ -30,9 +31,7 @@ type keyboard struct {
 
 func (k *keyboard) press(keys string) {
 	k.t.Helper()
-	if err := chromedp.Do(k.page, chromedp.KeyEvent(keys)); err != nil {
-		k.t.Fatal(err)
-	}
+	expect.NoError(k.t, chromedp.Do(k.page, chromedp.KeyEvent(keys)))
 }
 
 // eval evaluates an expression in the page.
@@ -122,9 +121,7 @@ func TestPageWithTheKeyboardAlone(t *testing.T) {
 				fixtures.RequireThorough(t)
 			}
 			k := &keyboard{t, page, name}
-			if err := chromedp.Do(k.page, on.screen); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, chromedp.Do(k.page, on.screen))
 			k.scheme("light")
 			manageKeys(k, serve(t, fixtures.New(t, fixtures.Small(now))), on.copies)
 		})
@@ -135,9 +132,7 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	t := k.t
 	t.Helper()
 	traffic := browser.Watch(k.page, t)
-	if err := chromedp.Do(k.page, chromedp.Navigate(s.admin.URL+"/console")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, chromedp.Do(k.page, chromedp.Navigate(s.admin.URL+"/console")))
 	k.arrives("Log in")
 	k.press("guess" + kb.Enter)
 	k.arrives("Error: Log in")
@@ -164,9 +159,7 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	}
 	k.activate("Create the key")
 	k.arrives("Error: New key")
-	if got := k.eval("document.activeElement.getAttribute('role')"); got != "alert" {
-		t.Errorf("the focus is on %s", k.eval("document.activeElement.outerHTML"))
-	}
+	expect.Equal(t, "alert", k.eval("document.activeElement.getAttribute('role')"), "the focus is on ", k.eval("document.activeElement.outerHTML"))
 	k.activate(`"192.0.2.1x" is not a network; write one such as 192.0.2.0/24 or 2001:db8::/32, or an address.`)
 	k.until("document.activeElement.id === 'networks'")
 	k.press(kb.End + kb.Backspace)
@@ -197,9 +190,7 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.press(" ")
 	k.activate("Change the key")
 	k.arrives("Keys and calendars")
-	if got := k.eval(focusName); got != "Key 2 was changed. The change is in effect." {
-		t.Errorf("the focus is on %q", got)
-	}
+	expect.Equal(t, "Key 2 was changed. The change is in effect.", k.eval(focusName), "the focus is on")
 	s.get("/v1/services", header).want(http.StatusOK)
 
 	k.activate("Revoke Kasse <1> b")
@@ -234,9 +225,7 @@ func TestEveryPageLooks(t *testing.T) {
 	database := fixtures.New(t, fixtures.Small(now))
 	server := serve(t, database)
 	busy(t, server, database)
-	if err := chromedp.Do(window, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(server.admin.URL+"/console")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, chromedp.Do(window, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(server.admin.URL+"/console")))
 	k := &keyboard{t, window, "page"}
 	traffic := browser.Watch(window, t)
 	k.arrives("Log in")
@@ -257,18 +246,14 @@ func TestEveryPageLooks(t *testing.T) {
 	}{"dark desk": {chromedp.EmulateViewport(1440, 900), "dark"}, "light laptop": {chromedp.EmulateViewport(1024, 768), "light"}, "light phone": {phone, "light"}} {
 		k.label = "page " + on
 		k.scheme(looks.scheme)
-		if err := chromedp.Do(window, looks.screen); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, chromedp.Do(window, looks.screen))
 		shown := slices.Sorted(maps.Keys(titles))
 		if on != "dark desk" {
 			shown = fixtures.Sample(shown, 4)
 		}
 		for _, path := range shown {
 			title := titles[path]
-			if err := chromedp.Do(window, chromedp.Navigate(server.admin.URL+"/console"+path)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, chromedp.Do(window, chromedp.Navigate(server.admin.URL+"/console"+path)))
 			k.eval("document.querySelectorAll('details').forEach(d => { d.open = true })")
 			k.arrives(title)
 			browser.Accessible(window, t, on+" "+title)
@@ -276,9 +261,7 @@ func TestEveryPageLooks(t *testing.T) {
 				reader.inGerman("/console" + path).wantGerman(path)
 			}
 			for flaw, find := range map[string]string{"broken": brokenNetworks, "labels of nothing": emptyCards} {
-				if found := k.eval(find); found != "" {
-					t.Errorf("%s %s: %s: %s", on, title, flaw, found)
-				}
+				expect.Equal(t, "", k.eval(find), on, " ", title, ": ", flaw)
 			}
 			if lines := k.eval("new Set([...document.querySelectorAll('.pages a')].map(a => a.offsetTop)).size"); on != "light phone" && lines != "1" {
 				t.Errorf("%s %s: the navigation has %s lines", on, title, lines)
@@ -345,9 +328,7 @@ func (k *keyboard) permit(name string, setting cdp.PermissionSetting) {
 	_, err := chromedp.CallBrowser(k.page, cdp.SetPermission, cdp.SetPermissionParams{
 		Permission: &cdp.PermissionDescriptor{Name: name}, Setting: setting,
 	})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	expect.NoError(k.t, err)
 }
 
 // dark switches to the dark color scheme, for the screenshots.
@@ -363,7 +344,5 @@ func (k *keyboard) scheme(name string) {
 	_, err := chromedp.Call(k.page, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
 	})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	expect.NoError(k.t, err)
 }

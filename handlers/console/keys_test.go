@@ -17,6 +17,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/console"
 )
 
@@ -46,9 +47,7 @@ func TestLifeOfAKey(t *testing.T) {
 		"name": {"Kasse 1"}, "preset": {"custom"}, "permissions": {"read_bookings", "read_services"}, "networks": {"192.0.2.0/24\n2001:db8::7"},
 		"expires": {"2027-01-31"}, "per_minute": {""}, "per_hour": {"70"}, "agents": {"-", "3", "4"}, "services": {"-", ""}, "locations": {"-", "1"}, "mask_personal": {"1"},
 	}
-	if diff := gocmp.Diff(want, form); diff != "" {
-		t.Errorf("the form of the key: %s", diff)
-	}
+	expect.Equal(t, want, form, "the form of the key")
 
 	v.fill("/console/keys/2", url.Values{"name": {"Kasse 2"}, "permissions": {"read"}, "networks": {"198.51.100.0/24"}}).leadsTo("/console/keys?done=changed&id=2")
 	v.open("/console/keys?done=changed&id=2").says(http.StatusOK, "Kasse 2", `role="status"`, "Key 2 was changed.")
@@ -133,9 +132,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 		for _, name := range []string{"csrf", "nonce", "version"} {
 			form.Del(name)
 		}
-		if diff := gocmp.Diff(want, form); diff != "" {
-			t.Errorf("%s: the input: %s", path, diff)
-		}
+		expect.Equal(t, want, form, path, ": the input")
 	}
 	accepted := merge(input, url.Values{"permissions": {"read_bookings"}}) // a permission without a box
 	accepted.Del("kind")
@@ -146,9 +143,7 @@ func TestInvalidFormKeepsItsInput(t *testing.T) {
 	german.says(http.StatusUnprocessableEntity, "Schreiben Sie 1 bis 190 Zeichen", `"example.com" ist kein Netz`, "Kreuzen Sie mindestens eines an").wantGerman("errors")
 	v.fill("/console/keys/new", url.Values{"preset": {"custom"}}).says(http.StatusUnprocessableEntity, `id="name-error">Write 1 to`, `id="permissions-error">Tick at least one.`)
 	before, err := k.keys.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	check(v.fill("/console/keys/1", input), "/console/keys/1", accepted)
 	after, err := k.keys.List(t.Context())
 	if diff := gocmp.Diff(before, after); err != nil || diff != "" {
@@ -169,9 +164,7 @@ func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	end, limit := now.Add(36*time.Hour), int64(3)
 	_, key, err := k.keys.Create(t.Context(), keys.NewKey{Name: "a", Kind: keys.Live, Permissions: []string{"write", "read"}, ExpiresAt: &end, PerMinute: &limit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	k.clock = now.AddDate(0, 0, 7)
 	path := fmt.Sprintf("/console/keys/%d", key.ID)
 	v := k.login()
@@ -279,14 +272,10 @@ func TestExampleThroughTheSite(t *testing.T) {
 				made.says(http.StatusOK, "' '"+test.want+"/status'")
 			}
 			made.says(http.StatusOK, `href="`+docs+`/docs"`)
-			if n := strings.Count(made.text, "curl -H"); n != lines {
-				t.Errorf("%d lines for curl", n)
-			}
+			expect.Equal(t, lines, strings.Count(made.text, "curl -H"), "lines for curl")
 			calendar := k.login().fill("/console/keys/new-calendar", url.Values{"subject": {"agent 1"}}).
 				says(http.StatusOK, cmp.Or(test.want, local+test.basePath)+"/agents/1/calendar.ics?api_key=lp_calendar_")
-			if coded := strings.Contains(calendar.text, "as a QR code"); coded != (test.want != "") {
-				t.Errorf("a QR code: %v", coded)
-			}
+			expect.Equal(t, test.want != "", strings.Contains(calendar.text, "as a QR code"), "a QR code")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/console"
 )
 
@@ -110,9 +111,7 @@ func TestDay(t *testing.T) {
 	}
 	for text, in := range map[string]int{"Miriam Albers": 1, "the whole day": 2, "Held for a customer": 2} {
 		for i, column := range columns[1:] {
-			if strings.Contains(column, text) != (i+1 == in) {
-				t.Errorf("%q is in column %d, or not in %d", text, i+1, in)
-			}
+			expect.Equal(t, i+1 == in, strings.Contains(column, text), text, " is in column ", i+1)
 		}
 	}
 	// Two beside each other, and one over the whole width; their rules are those that the policy allows.
@@ -213,9 +212,7 @@ func TestRequestsAndChanges(t *testing.T) {
 	v.open("/console/requests").says(http.StatusOK, "There are no requests yet. Every app")
 	v.open("/console/changes").says(http.StatusOK, "The journal is empty")
 	till, _, err := k.keys.Create(t.Context(), keys.NewKey{Name: "till <i>", Kind: keys.Live, Permissions: []string{"read_bookings"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	k.get("/v1/bookings?page=x&search=rita.neu@example.test", http.Header{"X-Api-Key": {k.key}})
 	k.get("/v1/bookings/7", http.Header{"X-Api-Key": {till}, "X-Request-Id": {"till-1"}})
 	k.get("/v1/services", http.Header{"X-Api-Key": {till}})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/console"
 	"github.com/bookside/bookside/handlers/monitor"
 )
@@ -56,9 +57,7 @@ func TestLogoutEndsTheSession(t *testing.T) {
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))
 	v := k.login()
 	address, err := url.Parse(k.admin.URL + "/console/keys")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	stolen := v.client.Jar.Cookies(address)
 	if len(stolen) != 1 {
 		t.Fatalf("%d cookies", len(stolen))
@@ -81,13 +80,9 @@ func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 	first, second := serve(t, database), serve(t, database)
 	v := first.login()
 	here, err := url.Parse(first.admin.URL + "/console/keys")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	there, err := url.Parse(second.admin.URL + "/console/keys")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	moved := second.visitor()
 	moved.client.Jar.SetCookies(there, v.client.Jar.Cookies(here))
 	moved.open("/console/keys").says(http.StatusOK)
@@ -111,9 +106,7 @@ func TestEveryServerKnowsSessionsAndTokens(t *testing.T) {
 			t.Errorf("status %d", status)
 		}
 	}
-	if succeeded != 1 {
-		t.Errorf("%d logins with one token", succeeded)
-	}
+	expect.Equal(t, 1, succeeded, "logins with one token")
 }
 
 // TestLoginsAreLimited: after some attempts, wrong tokens from an address are refused until the minute
@@ -126,9 +119,7 @@ func TestLoginsAreLimited(t *testing.T) {
 		guesser.post("/console/login", url.Values{"token": {"guess"}}).says(http.StatusForbidden)
 	}
 	rejected := guesser.post("/console/login", url.Values{"token": {"guess"}}).says(http.StatusTooManyRequests, "Wait a minute.")
-	if got := rejected.header.Get("Retry-After"); got != "60" {
-		t.Errorf("Retry-After %q", got)
-	}
+	expect.Equal(t, "60", rejected.header.Get("Retry-After"), "Retry-After")
 	v.open("/console/keys").says(http.StatusOK)
 	k.visitor().post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
 	k.clock = now.Add(time.Minute)
@@ -140,9 +131,7 @@ func TestLoginAtTheProxy(t *testing.T) {
 	t.Parallel()
 	proxyAt := func(network string) func(*console.Site) {
 		_, peers, err := net.ParseCIDR(network)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return func(s *console.Site) {
 			s.Proxy = console.Proxy{Address: "https://bookings.example.com", UserHeader: "X-User", Networks: []*net.IPNet{peers}}
 		}
@@ -288,17 +277,15 @@ func TestDNSRebindingIsRejected(t *testing.T) {
 		"evil.example": false, "evil.example:8081": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "evil-localhost": false,
 		"notkeys.example.com": false, "keys.example.com.evil.example": false, "127.1": false, "0x7f.0.0.1": false, "localhost.": false, "localhost:80:80": false,
 	} {
-		t.Run(host, func(t *testing.T) {
-			for _, path := range []string{"/console/keys", "/console/login", "/console/style.css"} {
-				got := v.ask(http.MethodGet, path, http.Header{"Host": {host}}, nil)
-				if (got.status == http.StatusMisdirectedRequest) == served {
-					t.Errorf("%s at %q: status %d", path, host, got.status)
-				}
-				if !served && (strings.Contains(got.text, host) || strings.Contains(got.text, "Keys and calendars")) {
-					t.Errorf("%q gets: %s", host, got.text)
-				}
+		for _, path := range []string{"/console/keys", "/console/login", "/console/style.css"} {
+			got := v.ask(http.MethodGet, path, http.Header{"Host": {host}}, nil)
+			if (got.status == http.StatusMisdirectedRequest) == served {
+				t.Errorf("%s at %q: status %d", path, host, got.status)
 			}
-		})
+			if !served && (strings.Contains(got.text, host) || strings.Contains(got.text, "Keys and calendars")) {
+				t.Errorf("%q gets: %s", host, got.text)
+			}
+		}
 	}
 	// A rebound page cannot use up the token.
 	token := k.token()
@@ -386,20 +373,14 @@ func TestSecretsAreShownOnce(t *testing.T) {
 	database.Execute(t, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
 	seen += k.pages.String() + k.log.String()
 	rows, err := database.SQL.QueryContext(t.Context(), "SELECT CONCAT(token_hash, purpose, expires_at) FROM wp_bookside_admin_tokens UNION SELECT CONCAT(key_hash, name, key_start, last_four) FROM wp_bookside_api_keys")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var row string
-		if err := rows.Scan(&row); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&row))
 		seen += row
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	for name, secret := range map[string]string{"key": key[8:], "end of the key": key[20:], "token": token, "session": session} {
 		if strings.Contains(strings.ToLower(seen), strings.ToLower(secret)) {
 			t.Errorf("the %s is revealed", name)
@@ -432,9 +413,7 @@ func TestPageWithoutDatabase(t *testing.T) {
 	database.Execute(t, "RENAME TABLE wp_bookside_api_keys TO elsewhere")
 	v.open("/console/keys").says(http.StatusOK, "No key is in use.") // no key was ever created
 	failed := v.post("/console/keys/new", form).says(http.StatusServiceUnavailable, "cannot be used at the moment", `value="typed"`)
-	if got := failed.header.Get("Retry-After"); got != "5" {
-		t.Errorf("Retry-After %q", got)
-	}
+	expect.Equal(t, "5", failed.header.Get("Retry-After"), "Retry-After")
 	database.Execute(t, "RENAME TABLE elsewhere TO wp_bookside_api_keys")
 	v.post("/console/keys/new", failed.form("/console/keys/new")).says(http.StatusOK).secret()
 	database.Execute(t, "DROP TABLE wp_bookside_admin_tokens")

@@ -18,10 +18,10 @@ import (
 	_ "time/tzdata"
 
 	"github.com/bookside/bookside/adapter/jobs"
-
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/console"
@@ -52,16 +52,12 @@ type api struct {
 func newAPI(t testing.TB, database *fixtures.Database) *api {
 	t.Helper()
 	db := openDatabase(t, database)
-	if err := db.CreateOwnTables(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	a := &api{t: t, clock: now, log: &fixtures.Buffer{}}
 	clock := func() time.Time { return a.clock }
 	a.keys = keys.NewStore(db, clock, rand.Reader)
 	secret, _, err := a.keys.Create(t.Context(), keys.NewKey{Name: t.Name(), Kind: keys.Live, Permissions: []string{"read", "write", "delete"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	a.key = secret
 	a.kept = keys.NewRequestLog(db, clock, slog.New(slog.NewTextHandler(a.log, nil)), 1000)
 	a.handler = handlers.New(session.NewPlatform(db, clock), a.keys, clock, slog.New(slog.NewJSONHandler(a.log, nil)), handlers.Options{
@@ -147,9 +143,7 @@ func serveSite(t testing.TB, database *fixtures.Database, change func(*console.S
 func (k *consoleServer) token() string {
 	k.t.Helper()
 	token, err := k.tokens.Issue(k.t.Context(), "ada")
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	expect.NoError(k.t, err)
 	return token
 }
 
@@ -162,9 +156,7 @@ type visitor struct {
 func (k *consoleServer) visitor() *visitor {
 	k.t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	expect.NoError(k.t, err)
 	return &visitor{k, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -196,20 +188,14 @@ func (v *visitor) post(path string, form url.Values) page {
 func (v *visitor) ask(method, path string, header http.Header, form url.Values) page {
 	v.t.Helper()
 	request, err := http.NewRequestWithContext(v.t.Context(), method, v.admin.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	expect.NoError(v.t, err)
 	maps.Copy(request.Header, header)
 	request.Host = header.Get("Host")
 	r, err := v.client.Do(request)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	expect.NoError(v.t, err)
 	defer r.Body.Close()
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	expect.NoError(v.t, err)
 	return page{response{t: v.t, status: r.StatusCode, header: r.Header, body: body}, html.UnescapeString(string(body))}
 }
 
@@ -285,20 +271,14 @@ func (p page) form(action string) url.Values {
 func (p page) says(status int, texts ...string) page {
 	p.t.Helper()
 	p.want(status)
-	for _, text := range texts {
-		if !strings.Contains(p.text, text) {
-			p.t.Errorf("no %q in: %s", text, p.text)
-		}
-	}
+	expect.Texts(p.t, p.text, texts...)
 	return p
 }
 
 func (p page) leadsTo(path string) {
 	p.t.Helper()
 	p.want(http.StatusSeeOther)
-	if got := p.header.Get("Location"); got != path {
-		p.t.Errorf("leads to %q, want %q", got, path)
-	}
+	expect.Equal(p.t, path, p.header.Get("Location"), "leads to")
 }
 
 var secretForm = regexp.MustCompile(`lp_(live|test)_[0-9A-Za-z]{38}`)

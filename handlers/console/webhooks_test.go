@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestLifeOfAWebhook: a webhook is added, changed, tried, disabled, given another secret and deleted.
@@ -22,9 +23,7 @@ func TestLifeOfAWebhook(t *testing.T) {
 		says(http.StatusUnprocessableEntity, "The address is not public", `"booking.moved" is not an event`, "One of these does not exist any more.", `value="booking.moved"`)
 	added := v.fill("/console/webhooks/new", url.Values{"url": {"https://example.test/<b>?token=hush"}, "events": {"booking.*"}, "name": {"shop <i>"}, "agents": {"3"}, "locations": {""}}).
 		says(http.StatusOK, "The webhook was added", "whsec_")
-	if cache := added.header.Get("Cache-Control"); cache != "no-store" {
-		t.Errorf("Cache-Control %q", cache)
-	}
+	expect.Equal(t, "no-store", added.header.Get("Cache-Control"), "Cache-Control")
 	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/]+=*`).FindString(added.text)
 	list := v.open("/console/webhooks").says(http.StatusOK, "shop <i>", "?***", "booking.*", "enabled")
 	shown := v.open("/console/webhooks/1").says(http.StatusOK, "of agent 3 ", "Nothing was sent yet.")

@@ -21,6 +21,7 @@ import (
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/console"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
@@ -38,13 +39,9 @@ func (k *consoleServer) fromWordPress(database *fixtures.Database) *companion {
 	k.t.Helper()
 	database.Execute(k.t, "INSERT INTO wp_bookside_change_positions (name, signature) VALUES ('site', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ')")
 	db := openDatabase(k.t, database)
-	if err := extensions.MakeSharedSecret(k.t.Context(), db, fixedClock, rand.Reader); err != nil {
-		k.t.Fatal(err)
-	}
+	expect.NoError(k.t, extensions.MakeSharedSecret(k.t.Context(), db, fixedClock, rand.Reader))
 	secret, err := extensions.SharedSecret(k.t.Context(), db)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	expect.NoError(k.t, err)
 	site, err := session.NewPlatform(db, fixedClock).Fingerprint(k.t.Context())
 	if err != nil || site == "" {
 		k.t.Fatalf("fingerprint %q, %v", site, err)
@@ -56,13 +53,9 @@ func (k *consoleServer) fromWordPress(database *fixtures.Database) *companion {
 func (c *companion) request(path string, question any) (*http.Request, extensions.SignedRequest) {
 	c.t.Helper()
 	body, err := json.Marshal(question)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.admin.URL+path, bytes.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	nonce := make([]byte, 16)
 	if _, err := rand.Read(nonce); err != nil {
@@ -77,14 +70,10 @@ func (c *companion) request(path string, question any) (*http.Request, extension
 func (c *companion) send(request *http.Request) response {
 	c.t.Helper()
 	answer, err := c.admin.Client().Do(request)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	return response{t: c.t, status: answer.StatusCode, header: answer.Header, body: body}
 }
 
@@ -125,14 +114,8 @@ func (c *companion) lookAs(status int, question map[string]any, texts ...string)
 		}
 	}
 	answer := c.ask("/wordpress/page", question)
-	if err := json.Unmarshal(answer.contains(status).body, &f); err != nil {
-		c.t.Fatal(err)
-	}
-	for _, text := range texts {
-		if !strings.Contains(f.Content, text) {
-			c.t.Errorf("no %s in %s", text, f.Content)
-		}
-	}
+	expect.NoError(c.t, json.Unmarshal(answer.contains(status).body, &f))
+	expect.Texts(c.t, f.Content, texts...)
 	return f
 }
 
@@ -150,11 +133,7 @@ func (f framed) hidden(t *testing.T, name string) string {
 func (r response) contains(status int, texts ...string) response {
 	r.t.Helper()
 	r.want(status)
-	for _, text := range texts {
-		if !strings.Contains(string(r.body), text) {
-			r.t.Errorf("no %s in %s", text, r.body)
-		}
-	}
+	expect.Texts(r.t, string(r.body), texts...)
 	return r
 }
 
@@ -232,9 +211,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 			t.Errorf("status %d", status)
 		}
 	}
-	if served != 1 {
-		t.Errorf("%d were served", served)
-	}
+	expect.Equal(t, 1, served, "requests that were served")
 	again().contains(http.StatusForbidden, "sent before")
 	k.clock = now.Add(2 * time.Minute)
 	again().contains(http.StatusForbidden, "clocks")
@@ -260,9 +237,7 @@ func TestWrongSignaturesAreLimited(t *testing.T) {
 	if refused[http.StatusForbidden] != 20 || refused[http.StatusTooManyRequests] != 10 {
 		t.Errorf("statuses %v", refused)
 	}
-	if lines := strings.Count(k.pages.String(), "in the name of WordPress"); lines != 20 {
-		t.Errorf("%d lines in the log", lines)
-	}
+	expect.Equal(t, 20, strings.Count(k.pages.String(), "in the name of WordPress"), "lines in the log")
 	c.look(http.StatusOK, "/keys", nil)
 	c.ask("/wordpress/page", map[string]any{"form": strings.Repeat("x", 70_000)}).contains(http.StatusRequestEntityTooLarge, "too long")
 	k.visitor().post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
@@ -278,16 +253,10 @@ func TestUnsignedBodiesAreNotAwaited(t *testing.T) {
 		"POST /wordpress/page": http.StatusForbidden, "POST /console/keys/new": http.StatusForbidden, "GET /livez": http.StatusOK, "POST /nothing": http.StatusNotFound,
 	} {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 		_, err = io.WriteString(conn, line+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\nhalf")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
@@ -321,9 +290,7 @@ func TestWordPressWithoutTables(t *testing.T) {
 	}
 	// A read-only database.
 	account, _, err := wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}.Account(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	database.Execute(t, "REVOKE INSERT ON wp_bookside_api_keys FROM "+account)
 	form := url.Values{"nonce": {"x"}, "name": {"late"}, "kind": {"live"}, "permissions": {"read"}, "preset": {"custom"}}
 	c.look(http.StatusServiceUnavailable, "/keys/new", form, `value="late"`, "The database does not let Bookside do this")
@@ -342,9 +309,7 @@ func TestWordPressShowsTheConsole(t *testing.T) {
 		t.Errorf("%q: %s", overview.Title, overview.Content)
 	}
 	form := c.look(http.StatusOK, "/keys/new", nil, `<form method="post" action="`+to+`%2Fkeys%2Fnew"`)
-	if form.hidden(t, "_wpnonce") != "n0nce" {
-		t.Error("the form lacks the nonce of WordPress")
-	}
+	expect.Equal(t, "n0nce", form.hidden(t, "_wpnonce"), "the nonce of WordPress")
 	typed := url.Values{"nonce": {form.hidden(t, "nonce")}, "name": {"Kasse"}, "kind": {"live"}, "permissions": {"read_bookings"}, "networks": {"192.0.2.1x"}, "preset": {"custom"}}
 	c.look(http.StatusUnprocessableEntity, "/keys/new", typed, `value="Kasse"`, `<a href="#networks">`, "is not a network")
 	created := c.look(http.StatusOK, "/keys/new", merge(typed, url.Values{"networks": {""}}), "lp_live_")
@@ -357,9 +322,7 @@ func TestWordPressShowsTheConsole(t *testing.T) {
 		t.Errorf("after the form: %q", done.Location)
 	}
 	german := c.lookAs(http.StatusOK, map[string]any{"path": "/keys", "language": "de-DE"}, `lang="de"`)
-	if german.Title != "Schlüssel und Kalender" {
-		t.Errorf("title %q", german.Title)
-	}
+	expect.Equal(t, "Schlüssel und Kalender", german.Title, "title")
 	c.look(http.StatusNotFound, "/anything", nil, "There is no such page")
 	for path, method := range map[string]string{"/../v1/bookings": http.MethodGet, "x": http.MethodGet, "/keys": http.MethodDelete} {
 		if answer := c.ask("/wordpress/page", map[string]any{"path": path, "method": method}); answer.header.Get(extensions.SignatureHeader) != "" {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"testing"
 	"time"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestRecentKeysAreBounded: the set is bounded in number and time, and drops the
@@ -31,9 +33,7 @@ func TestRecentKeysAreBounded(t *testing.T) {
 		r.add(key(1), now)
 		r.add(key(2), now)
 		r.remove(key(2))
-		if got := r.has(key(1), now.Add(age)); got != want {
-			t.Errorf("after %v: %v", age, got)
-		}
+		expect.Equal(t, want, r.has(key(1), now.Add(age)), "after ", age)
 		if r.has(key(2), now) {
 			t.Error("a removed key is still there")
 		}

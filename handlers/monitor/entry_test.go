@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -80,9 +81,7 @@ func TestServerEntries(t *testing.T) {
 func TestUnknownWritePrivileges(t *testing.T) {
 	t.Parallel()
 	pool, mock, err := sqlmock.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer pool.Close()
 	mock.MatchExpectationsInOrder(false)
 	mock.ExpectQuery("latepoint_settings").WillReturnRows(sqlmock.NewRows([]string{"name", "value"}))
@@ -94,9 +93,7 @@ func TestUnknownWritePrivileges(t *testing.T) {
 	}
 	db := wpdb.New(pool, "wp_")
 	p, err := probe(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := []Entry{{Code: PrivilegesGood, Level: Minor, Text: Say("the server does not say whether the database user may write to all tables")}}
 	if diff := cmp.Diff(want, p.entries(db)); diff != "" || p.complete() {
 		t.Error(diff)

@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
@@ -108,9 +107,7 @@ func moments(t *testing.T, text string) string {
 		before, rest, found := strings.Cut(text, "{")
 		if span, after, closed := strings.Cut(rest, "}"); found && closed && span != "" {
 			distance, err := time.ParseDuration(span)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			text = before + now.Add(distance).Format(time.DateTime) + after
 			continue
 		}
@@ -129,9 +126,7 @@ func TestReport(t *testing.T) {
 		}
 		db.ForgetSchema()
 		report, err := monitor.Examine(t.Context(), session.NewPlatform(db, func() time.Time { return now }))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		got, lines := map[monitor.Code]found{}, ""
 		for _, e := range report.Entries {
 			f := found{Level: e.Level}
@@ -149,9 +144,7 @@ func TestReport(t *testing.T) {
 			want.Since = moments(t, want.Since)
 			trouble.want[code] = want
 		}
-		if diff := cmp.Diff(trouble.want, got); diff != "" {
-			t.Errorf("after %q (-want +got):\n%s", trouble.statements, diff)
-		}
+		expect.Equal(t, trouble.want, got, fmt.Sprintf("after %q", trouble.statements))
 		for _, line := range trouble.lines {
 			if want := moments(t, line); !strings.Contains(lines, want) {
 				t.Errorf("after %q: no %q in\n%s", trouble.statements, want, lines)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
@@ -129,12 +130,7 @@ func TestLimitsOfAKeyReplaceTheConfiguredOnes(t *testing.T) {
 		"hour":   {keys.Key{Kind: keys.Live, PerHour: limit(3)}, ratelimit.Limits{PerMinute: 10, PerHour: 3}},
 		"both":   {keys.Key{Kind: keys.Live, PerMinute: limit(20), PerHour: limit(2000)}, ratelimit.Limits{PerMinute: 20, PerHour: 2000}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := options.For(c.key); got != c.want {
-				t.Errorf("%+v, want %+v", got, c.want)
-			}
-		})
+		expect.Equal(t, c.want, options.For(c.key), name)
 	}
 }
 
@@ -146,13 +142,9 @@ func TestRequestsWithoutAKeyAreNotLimited(t *testing.T) {
 	for range 3 {
 		recorder := httptest.NewRecorder()
 		s.handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-		if recorder.Code != http.StatusOK {
-			t.Errorf("status %d", recorder.Code)
-		}
+		expect.Equal(t, http.StatusOK, recorder.Code, "status")
 		for _, name := range ratelimit.Headers {
-			if value := recorder.Header().Get(name); value != "" {
-				t.Errorf("%s: %s", name, value)
-			}
+			expect.Equal(t, "", recorder.Header().Get(name), name)
 		}
 	}
 }
@@ -164,9 +156,7 @@ const patience = 30 * time.Second
 func redisClient(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
 	options.PoolSize = 100 // after as many errors the client would dial only once a second
 	client := redis.NewClient(options)
@@ -204,19 +194,13 @@ func TestServersOfASiteShareTheirCounts(t *testing.T) {
 		"X-RateLimit-Limit": "40", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795221840", "Retry-After": "60",
 		"RateLimit": `"minute";r=0;t=60, "hour";r=960;t=1020`, "RateLimit-Policy": `"minute";q=40;w=60, "hour";q=1000;w=3600`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got := header.Get(name); got != want {
-				t.Errorf("%s %q, want %q", name, got, want)
-			}
-		})
+		expect.Equal(t, want, header.Get(name), name)
 	}
 	wantStatuses(t, 1, 1, 1, other)
 	wantStatuses(t, 1, 1, 2, second)
 
 	entries, err := client.Keys(t.Context(), "*").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if len(entries) != 6 { // a minute and an hour each: the first key, the same at the other site, the second key
 		t.Errorf("Redis holds %q", entries)
 	}
@@ -225,9 +209,7 @@ func TestServersOfASiteShareTheirCounts(t *testing.T) {
 			t.Errorf("%s expires in %v (%v)", entry, ttl, err)
 		}
 	}
-	if n := counter.Fallbacks(); n != 0 {
-		t.Errorf("%d requests were not counted by Redis", n)
-	}
+	expect.Equal(t, 0, counter.Fallbacks(), "requests that Redis did not count")
 }
 
 // TestServersCountAloneWithoutRedis: without Redis each server immediately
@@ -240,9 +222,7 @@ func TestServersCountAloneWithoutRedis(t *testing.T) {
 	wantStatuses(t, 4, 4, 1, s)
 	database.Stop(t)
 	wantStatuses(t, 20, 6, 1, s)
-	if n := counter.Fallbacks(); n != 20 {
-		t.Errorf("%d requests were counted locally, want 20", n)
-	}
+	expect.Equal(t, 20, counter.Fallbacks(), "requests counted locally")
 	database.Start(t)
 	wantStatuses(t, 1, 0, 1, s) // Redis is not tried for a while
 	s.clock = s.clock.Add(5 * time.Second)
@@ -253,9 +233,7 @@ func TestServersCountAloneWithoutRedis(t *testing.T) {
 			t.Errorf("the log says %d times %q: %s", n, line, s.log)
 		}
 	}
-	if n := counter.Fallbacks(); n != 21 {
-		t.Errorf("%d requests were counted locally, want 21", n)
-	}
+	expect.Equal(t, 21, counter.Fallbacks(), "requests counted locally")
 }
 
 // TestBrokenRedisIsTriedOnce: only requests that arrive before the first
@@ -287,9 +265,7 @@ func TestBrokenRedisIsTriedOnce(t *testing.T) {
 			if n := broken.connections(); n != connections {
 				t.Errorf("%d connections, then %d more", connections, n-connections)
 			}
-			if n := counter.Fallbacks(); n != 31 {
-				t.Errorf("%d requests were counted locally, want 31", n)
-			}
+			expect.Equal(t, 31, counter.Fallbacks(), "requests counted locally")
 			if n := strings.Count(s.log.String(), "each server counts by itself"); n != 1 || strings.Contains(s.log.String(), "s3cret") {
 				t.Errorf("the log: %s", s.log)
 			}
@@ -311,9 +287,7 @@ type brokenRedis struct {
 func newBrokenRedis(t *testing.T, reply string) *brokenRedis {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	b := &brokenRedis{listener: listener}
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/cmd/internal/printable"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestText(t *testing.T) {
@@ -22,9 +23,7 @@ func TestText(t *testing.T) {
 		"\x9b31m\xff é \ufffd":           `\x9b31m\xff é ` + "\ufffd",
 		"👩\u200d⚕️ می\u200cخواهم \u00a0 שלום ＝": "👩\u200d⚕️ می\u200cخواهم \u00a0 שלום ＝",
 	} {
-		if got := printable.Text(text); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		expect.Equal(t, want, printable.Text(text), text)
 	}
 }
 
@@ -33,9 +32,7 @@ func TestJSONStaysTheSame(t *testing.T) {
 	t.Parallel()
 	want := "\x1b]0;x\a a\u202eb \u009b31m \U000e0041 \u2028"
 	encoded, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var printed strings.Builder
 	if n, err := (printable.Writer{To: &printed}).Write(encoded); err != nil || n != len(encoded) {
 		t.Fatalf("%d of %d bytes, %v", n, len(encoded), err)

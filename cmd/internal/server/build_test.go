@@ -3,6 +3,8 @@ package server
 import (
 	"runtime/debug"
 	"testing"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestCommitOf(t *testing.T) {
@@ -19,10 +21,6 @@ func TestCommitOf(t *testing.T) {
 		{"short", []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}, "abc"},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if got := commitOf(test.settings); got != test.want {
-				t.Errorf("%s: %q, want %q", test.name, got, test.want)
-			}
-		})
+		expect.Equal(t, test.want, commitOf(test.settings), test.name)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // bareServer serves a handler with a memory limit for connections. Its counts of connections exist only for
@@ -21,9 +22,7 @@ import (
 func bareServer(t *testing.T, memory int64, handler http.Handler) (address string, all *connections) {
 	t.Helper()
 	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	all = newConnections(memory, func() {})
 	server := http.Server{Handler: limitFields(handler), MaxHeaderBytes: maxHeader, ConnState: all.note, ReadHeaderTimeout: settings.Default().Limits.HeaderTimeout}
 	ended := make(chan error, 1)
@@ -73,9 +72,7 @@ func TestStopDoesNotWaitForHeaders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			c := settings.Default()
 			c.Limits.HeaderTimeout, c.Limits.ShutdownTimeout = time.Hour, time.Minute
 			stop := bare(c).start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), adminMemory)
@@ -154,9 +151,7 @@ func TestNewConnectionsOutliveEndlessHeaders(t *testing.T) {
 		accepted, client := net.Pipe()
 		t.Cleanup(func() { _, _ = accepted.Close(), client.Close() })
 		conn := &connection{Conn: accepted, all: all}
-		if err := all.admit(conn); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, all.admit(conn))
 		return conn
 	}
 	ordinary := admit()
@@ -267,9 +262,7 @@ func TestSlowClientsAreBounded(t *testing.T) {
 			}
 			for range 5 {
 				conn := dial(t, address)
-				if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
 				request(t, conn)
 			}
 			all.mu.Lock()

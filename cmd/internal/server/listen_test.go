@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
@@ -23,9 +24,7 @@ func bare(c settings.Config) *Server {
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -38,9 +37,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	c.Server.RequestTimeout, c.Limits.WriteTimeout = 10*time.Millisecond, 10*time.Millisecond
 	s := bare(c)
 	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	written := make(chan error, 1)
 	stop := s.start(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, err := w.Write(make([]byte, 8<<20)) // more than the buffers of both sides
@@ -65,9 +62,7 @@ func TestDrainCancelsRequests(t *testing.T) {
 	c.Limits.ShutdownTimeout = time.Millisecond
 	s := bare(c)
 	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	stop := s.start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		close(arrived)
@@ -83,7 +78,7 @@ func TestDrainCancelsRequests(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	wantTexts(t, err.Error(), "requests were canceled that still ran when the program had to end")
+	expect.Texts(t, err.Error(), "requests were canceled that still ran when the program had to end")
 	if err := <-answered; err == nil {
 		t.Error("the client got an answer")
 	}
@@ -95,13 +90,9 @@ func TestServeEndsWithListener(t *testing.T) {
 	t.Parallel()
 	s := bare(settings.Default())
 	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	stop := s.start(listener, http.NotFoundHandler(), adminMemory)
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, listener.Close())
 	if err := <-s.ended; err == nil {
 		t.Error("no error")
 	}
@@ -120,11 +111,7 @@ func TestDialable(t *testing.T) {
 		"[::1]:8081":     "[::1]:8081",
 		"bookside:8081":  "bookside:8081",
 	} {
-		t.Run(address, func(t *testing.T) {
-			if got := Dialable(address); got != want {
-				t.Errorf("Dialable(%q) = %q, want %q", address, got, want)
-			}
-		})
+		expect.Equal(t, want, Dialable(address), "Dialable(", address, ")")
 	}
 }
 
@@ -135,13 +122,9 @@ func TestAdminHosts(t *testing.T) {
 	} {
 		c := settings.Default()
 		c.Admin.Listen, c.Admin.Hosts = listen, []string{"a.example"}
-		if got := strings.Join(adminHosts(c), " "); got != want {
-			t.Errorf("%q: %s, want %s", listen, got, want)
-		}
+		expect.Equal(t, want, strings.Join(adminHosts(c), " "), listen)
 	}
 	c := settings.Default()
 	c.Admin.Listen, c.Admin.BaseURL = "127.0.0.1:8081", "https://bookings.example.com:8443"
-	if got := strings.Join(adminHosts(c), " "); got != "bookings.example.com 127.0.0.1" {
-		t.Errorf("with admin.base_url: %s", got)
-	}
+	expect.Equal(t, "bookings.example.com 127.0.0.1", strings.Join(adminHosts(c), " "), "with admin.base_url")
 }

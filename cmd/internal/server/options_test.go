@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -15,16 +14,12 @@ func TestTrustedProxies(t *testing.T) {
 	c := settings.Default()
 	c.Server.TrustedProxies = []string{"10.0.0.0/8", "192.0.2.1", "::1"}
 	options, err := handlerOptions(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var got []string
 	for _, network := range options.TrustedProxies {
 		got = append(got, network.String())
 	}
-	if diff := cmp.Diff([]string{"10.0.0.0/8", "192.0.2.1/32", "::1/128"}, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, []string{"10.0.0.0/8", "192.0.2.1/32", "::1/128"}, got)
 }
 
 // TestPlatformAsksWordPress: without an answer it refuses, unless the owner wants it to go on.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
@@ -10,12 +9,3 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(fixtures.RunLimited(m, wpdb.GrantStatements)) }
-
-func wantTexts(t *testing.T, got string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(got, text) {
-			t.Errorf("no %q in: %s", text, got)
-		}
-	}
-}

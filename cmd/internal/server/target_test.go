@@ -8,6 +8,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // configOfSite returns the configuration of a site with a wp-config.php of this content, or with a DSN if
@@ -19,9 +20,7 @@ func configOfSite(t *testing.T, wpConfig string, env ...string) settings.Config 
 		database = "BOOKSIDE_WORDPRESS__CONFIG=" + fixtures.WriteFile(t, "wp-config.php", wpConfig)
 	}
 	c, err := settings.Read(append([]string{database}, env...), settings.Flags{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return c
 }
 
@@ -120,20 +119,16 @@ func TestTarget(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c := configOfSite(t, test.wpConfig, test.env...)
-			if err := c.Validate(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, c.Validate())
 			got, err := NewTarget(c)
 			if test.wantErr != "" {
 				if err == nil {
 					t.Fatal("no error")
 				}
-				wantTexts(t, err.Error(), "wordpress.config: ", test.wantErr)
+				expect.Texts(t, err.Error(), "wordpress.config: ", test.wantErr)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if got.Config.Prefix != test.wantPrefix || got.Config.DSN != test.wantDSN {
 				t.Errorf("prefix %q, DSN %q; want %q, %q", got.Config.Prefix, got.Config.DSN, test.wantPrefix, test.wantDSN)
 			}
@@ -149,9 +144,7 @@ func TestLockWait(t *testing.T) {
 	t.Parallel()
 	for request, want := range map[string]time.Duration{"1s": time.Second, "7s": time.Second, "15s": 3 * time.Second, "1m": 15 * time.Second} {
 		opened, err := NewTarget(configOfSite(t, "", "BOOKSIDE_SERVER__REQUEST_TIMEOUT="+request))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := opened.Config; got.LockWait != want {
 			t.Errorf("%s: %v, want %v", request, got.LockWait, want)
 		}

@@ -3,6 +3,8 @@ package settings
 import (
 	"strings"
 	"testing"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestMaskDSN(t *testing.T) {
@@ -28,12 +30,7 @@ func TestMaskDSN(t *testing.T) {
 		{"only a secret", "secret", "***"},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if got := maskDSN(test.dsn); got != test.want {
-				t.Errorf("maskDSN(%q) = %q, want %q", test.dsn, got, test.want)
-			}
-		})
+		expect.Equal(t, test.want, maskDSN(test.dsn), test.name, ": maskDSN(", test.dsn, ")")
 	}
 }
 
@@ -79,10 +76,6 @@ func TestMaskRedis(t *testing.T) {
 		"redis://u:s3cret@h/not-a-number":     "***",
 		"redis://u:s3cret@h:1/2?protocol=two": "***",
 	} {
-		t.Run(text, func(t *testing.T) {
-			if got := maskRedis(text); got != want {
-				t.Errorf("%q is shown as %q, want %q", text, got, want)
-			}
-		})
+		expect.Equal(t, want, maskRedis(text), text, " is shown as")
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // configFrom reads a configuration from the three sources; yaml may be empty.
@@ -23,33 +23,17 @@ func configFrom(t *testing.T, yaml string, env []string, args ...string) (Config
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	given.Define(flags)
 	given.Short(flags, "listen", Listen, "")
-	if err := flags.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, flags.Parse(args))
 	return Read(env, given)
-}
-
-// wantTexts fails the test unless all texts are in got.
-func wantTexts(t *testing.T, got string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(got, text) {
-			t.Errorf("no %q in: %s", text, got)
-		}
-	}
 }
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	got, err := configFrom(t, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := Default()
 	want.DB.Prefix = "wp_"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, want, got)
 }
 
 func TestLayers(t *testing.T) {
@@ -82,16 +66,12 @@ func TestLayers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c, err := configFrom(t, test.yaml, test.env, test.args...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			if c.Server.Listen != test.wantListen || c.DB.MaxOpen != test.wantOpen || c.Server.RequestTimeout != test.wantTimeout {
 				t.Errorf("listen %s, max_open %d, request_timeout %s; want %s, %d, %s",
 					c.Server.Listen, c.DB.MaxOpen, c.Server.RequestTimeout, test.wantListen, test.wantOpen, test.wantTimeout)
 			}
-			if c.Log.Level != "info" {
-				t.Errorf("log.level %q", c.Log.Level)
-			}
+			expect.Equal(t, "info", c.Log.Level, "log.level")
 		})
 	}
 }
@@ -138,9 +118,7 @@ func TestEverySetting(t *testing.T) {
 		{"extensions.unknown", "refuse", ""},
 	}
 	l, err := newLayers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if len(samples) != len(l.defaults) {
 		t.Fatalf("%d settings are tested of %d", len(samples), len(l.defaults))
 	}
@@ -163,12 +141,8 @@ func TestEverySetting(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := configFrom(t, way.yaml, way.env, way.args...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.NoError(t, err)
+			expect.Equal(t, want, got)
 		})
 	}
 }
@@ -268,7 +242,7 @@ func TestInvalidSources(t *testing.T) {
 			if !errors.As(err, &rejected) || rejected.Code != exit.Usage {
 				t.Fatalf("error %v, want exit code %d", err, exit.Usage)
 			}
-			wantTexts(t, err.Error(), test.want)
+			expect.Texts(t, err.Error(), test.want)
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("the secret is told: %v", err)
 			}
@@ -282,7 +256,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	wantTexts(t, err.Error(), "db.dns", "db.max_open", "BOOKSIDE_X", "log.levl")
+	expect.Texts(t, err.Error(), "db.dns", "db.max_open", "BOOKSIDE_X", "log.levl")
 }
 
 // TestInvalidValuesAreReportedWithWrongTypes: wrong types, unknown keys and values that are not allowed are
@@ -293,7 +267,7 @@ func TestInvalidValuesAreReportedWithWrongTypes(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	wantTexts(t, err.Error(), "db.max_open: write a whole number", "server.request_timeout: write a duration of at least 1s", "log.level: write debug", "log.colour: no such setting")
+	expect.Texts(t, err.Error(), "db.max_open: write a whole number", "server.request_timeout: write a duration of at least 1s", "log.level: write debug", "log.colour: no such setting")
 	if n := strings.Count(err.Error(), "\n"); n != 4 {
 		t.Errorf("%d problems, want 4:\n%v", n, err)
 	}
@@ -321,7 +295,7 @@ func validate(t *testing.T, base Config, tests []validation) {
 			case test.want != "" && err == nil:
 				t.Error("no error")
 			case test.want != "":
-				wantTexts(t, err.Error(), "\n  "+test.want)
+				expect.Texts(t, err.Error(), "\n  "+test.want)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/text"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestArrange: items that overlap are beside each other, each as wide as the time leaves room.
@@ -39,9 +40,7 @@ func TestArrange(t *testing.T) {
 func TestTop(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[int]int{0: 1, 1: 1, 2: 2, 3: 5, 7: 10, 99: 100, 101: 200, 4321: 5000} {
-		if got := (Chart{Labels: []string{""}, Series: []Series{{Values: []int{value}}}}).top(); got != want {
-			t.Errorf("%d: %d, want %d", value, got, want)
-		}
+		expect.Equal(t, want, (Chart{Labels: []string{""}, Series: []Series{{Values: []int{value}}}}).top(), value)
 	}
 }
 
@@ -51,9 +50,7 @@ func TestAgo(t *testing.T) {
 		-time.Second: "just now", 9 * time.Second: "just now", 59 * time.Second: "59 seconds ago", time.Minute: "1 minute ago", 59 * time.Minute: "59 minutes ago",
 		time.Hour: "1 hour ago", 47 * time.Hour: "47 hours ago", 48 * time.Hour: "2 days ago", 89 * 24 * time.Hour: "89 days ago", 400 * 24 * time.Hour: "13 months ago",
 	} {
-		if got := Ago(age).For(Reader{}); got != want {
-			t.Errorf("%v: %s, want %s", age, got, want)
-		}
+		expect.Equal(t, want, Ago(age).For(Reader{}), age)
 	}
 }
 
@@ -61,9 +58,7 @@ func TestAgo(t *testing.T) {
 func rendered(t *testing.T, r Reader, node g.Node) string {
 	t.Helper()
 	var text strings.Builder
-	if err := node.Render(For(&text, r)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, node.Render(For(&text, r)))
 	return text.String()
 }
 
@@ -101,19 +96,11 @@ func TestPhrases(t *testing.T) {
 		"none":               {Stamp("", "Keys"), "Keys", "Schlüssel"},
 		"the zone":           {ZoneHint(), `<p class="hint">Times are in UTC.</p>`, `<p class="hint">Times are those of the site, in Europe/Berlin.</p>`},
 	} {
-		if got := rendered(t, Reader{}, c.node); got != c.english {
-			t.Errorf("%s in English: %s, want %s", name, got, c.english)
-		}
-		if got := rendered(t, german, c.node); got != c.german {
-			t.Errorf("%s in German: %s, want %s", name, got, c.german)
-		}
+		expect.Equal(t, c.english, rendered(t, Reader{}, c.node), name, " in English")
+		expect.Equal(t, c.german, rendered(t, german, c.node), name, " in German")
 		if phrase, ok := c.node.(Phrase); ok && name != "a node as value" {
-			if got := html.EscapeString(phrase.For(german)); got != c.german {
-				t.Errorf("%s as a phrase: %s, want %s", name, got, c.german)
-			}
+			expect.Equal(t, c.german, html.EscapeString(phrase.For(german)), name, " as a phrase")
 		}
 	}
-	if got := rendered(t, Reader{}, Textf("%s of %s", 1)); got != "1 of %s" {
-		t.Errorf("without a value: %s", got)
-	}
+	expect.Equal(t, "1 of %s", rendered(t, Reader{}, Textf("%s of %s", 1)), "without a value")
 }
