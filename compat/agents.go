@@ -1,8 +1,6 @@
 package compat
 
 import (
-	"time"
-
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
@@ -51,21 +49,23 @@ const enabledMessage = "Must be active or disabled"
 
 // AgentParameters are those of the agent list. Services and locations are
 // always included, so include has no effect.
-var AgentParameters = parameters(domain.InvalidParameters,
-	custom(IncludeParameter, words("services", "locations"), func(*catalog.AgentFilter, map[string]bool) {}),
-	page(func(f *catalog.AgentFilter) *int64 { return &f.Page }),
-	perPage(10, func(f *catalog.AgentFilter) *int64 { return &f.PerPage }),
-	optional("status", word(enabledStatuses, enabledMessage), func(f *catalog.AgentFilter) **string { return &f.Status }),
-	optional("search", text(), func(f *catalog.AgentFilter) **string { return &f.Search }).about("Text anywhere in names or e-mail addresses, in any letter case"),
-	optional("email", text(), func(f *catalog.AgentFilter) **string { return &f.Email }),
-	optional("phone", text(), func(f *catalog.AgentFilter) **string { return &f.Phone }).about("Part of the telephone number"),
-	optional("location_id", id(maxInt), func(f *catalog.AgentFilter) **int64 { return &f.LocationID }).about("Id of a location where the agent works"),
-	optional("service_id", id(maxInt), func(f *catalog.AgentFilter) **int64 { return &f.ServiceID }).about("Id of a service that the agent offers"),
-	optional("created_after", beginning(), func(f *catalog.AgentFilter) **time.Time { return &f.CreatedFrom }),
-	optional("created_before", end(), func(f *catalog.AgentFilter) **time.Time { return &f.CreatedBefore }),
-	defaulted("order_by", word(agentSorts, unknownSort), catalog.AgentsByFirstName, func(f *catalog.AgentFilter) *catalog.AgentSort { return &f.Sort }),
-	descending(false, func(f *catalog.AgentFilter) *bool { return &f.Descending }),
-)
+var AgentParameters = parameters("GET /agents", domain.InvalidParameters, func(f *catalog.AgentFilter) Fields {
+	return Fields{
+		custom(IncludeParameter, words("services", "locations"), func(map[string]bool) {}),
+		page(&f.Page),
+		perPage(10, &f.PerPage),
+		optional("status", word(enabledStatuses, enabledMessage), &f.Status),
+		optional("search", text, &f.Search),
+		optional("email", text, &f.Email),
+		optional("phone", text, &f.Phone),
+		optional("location_id", id(maxInt), &f.LocationID),
+		optional("service_id", id(maxInt), &f.ServiceID),
+		optional("created_after", beginning, &f.CreatedFrom),
+		optional("created_before", end, &f.CreatedBefore),
+		choice("order_by", agentSorts, unknownSort, "first_name", &f.Sort),
+		descending("asc", &f.Descending),
+	}
+})
 
 // AgentList returns a page of agents.
 func (v View) AgentList(page records.Page[catalog.Agent]) List[Agent] { return list(page, v.agent) }

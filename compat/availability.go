@@ -96,25 +96,22 @@ type availabilityQuery struct {
 }
 
 // AvailabilityParameters are the parameters of GET /availability.
-var AvailabilityParameters = parameters(domain.InvalidRequest, Fields[availabilityQuery]{
-	flag("explain", func(a *availabilityQuery) *bool { return &a.Explain }),
-	custom("with", words("agents"), func(a *availabilityQuery, words map[string]bool) { a.WithAgents = words["agents"] }),
-	flag("any_duration", func(a *availabilityQuery) *bool { return &a.AnyDuration }).about("Allows a duration that the service does not list, as a booking may have", "true"),
-	optional("duration", integer(1, maxDuration), func(a *availabilityQuery) **int64 { return &a.Duration }).about("Duration of the booking in minutes; by default that of the service"),
-	value("booking_id", id(maxInt), func(a *availabilityQuery) *int64 { return &a.BookingID }).about("Id of a booking to move: it does not stand in its own way, may keep its start where that is open, and its service, agent, location, duration and attendees count unless others are sent"),
-	value("service_id", id(maxMediumInt), func(a *availabilityQuery) *int64 { return &a.ServiceID }).alternativeTo("booking_id"),
-	optional("agent_id", anyID(), func(a *availabilityQuery) **int64 { return &a.AgentID }).alternativeTo("booking_id"),
-	oneLocation(func(a *availabilityQuery) **int64 { return &a.LocationID }),
-	optional("total_attendees", integer(1, maxMediumInt), func(a *availabilityQuery) **int64 { return &a.Attendees }).about("Seats needed: 1, or those of the booking to move, unless sent"),
-	extras(func(a *availabilityQuery) **slots.Extras { return &a.Extras }, func() *Schema { return &Schema{Type: typeString} }).about("Extras of the service as JSON, or in brackets as extras[0][id]=4&extras[0][quantity]=2: they make the booking longer. Without them those of the booking to move", `[{"id":4,"quantity":2}]`),
-	optional("date", day(), func(a *availabilityQuery) **availability.Day { return &a.date }),
-	optional("date_to", day(), func(a *availabilityQuery) **availability.Day { return &a.dateTo }),
-}.requiring("service_id", "agent_id", "date")...)
-
-// oneLocation declares the location of a booking.
-func oneLocation[T any](at func(*T) **int64) Field[T] {
-	return optional("location_id", anyID(), at).about("Id of the location; any (or -1) where any will do. Without it, the first one (by id) where the service is offered")
-}
+var AvailabilityParameters = parameters("GET /availability", domain.InvalidRequest, func(a *availabilityQuery) Fields {
+	return Fields{
+		flag("explain", &a.Explain),
+		custom("with", words("agents"), func(words map[string]bool) { a.WithAgents = words["agents"] }),
+		flag("any_duration", &a.AnyDuration),
+		optional("duration", integer(1, maxDuration), &a.Duration),
+		value("booking_id", id(maxInt), &a.BookingID),
+		value("service_id", id(maxMediumInt), &a.ServiceID),
+		optional("agent_id", anyID, &a.AgentID),
+		optional("location_id", anyID, &a.LocationID),
+		optional("total_attendees", integer(1, maxMediumInt), &a.Attendees),
+		extras(func() *Schema { return &Schema{Type: typeString} }, &a.Extras),
+		optional("date", day, &a.date),
+		optional("date_to", day, &a.dateTo),
+	}.requiring("date").requiringUnless("booking_id", "service_id", "agent_id")
+})
 
 // AvailabilityRequest reads the parameters of GET /availability.
 func (v View) AvailabilityRequest(q *Query) (AvailabilityRequest, error) {
@@ -224,14 +221,16 @@ type freeAgentQuery struct {
 }
 
 // FreeAgentParameters are the parameters of GET /agents/availability.
-var FreeAgentParameters = parameters(domain.InvalidRequest,
-	optional("duration", integer(1, maxDuration), func(f *freeAgentQuery) **int64 { return &f.Duration }).about("Duration of the booking in minutes; by default that of the service"),
-	value("service_id", anyID(), func(f *freeAgentQuery) *int64 { return &f.ServiceID }).about("Id of the service; any (or -1), as without one, for agents of any"),
-	optional("location_id", anyID(), func(f *freeAgentQuery) **int64 { return &f.LocationID }).about("Id of the location. Without it, agents of all locations; with any (or -1), only those who are busy at none of them"),
-	defaulted("limit", integer(1, 100), 50, func(f *freeAgentQuery) *int64 { return &f.Limit }),
-	optional("date", day(), func(f *freeAgentQuery) **availability.Day { return &f.date }),
-	optional("start_time", timeOrMinutes(), func(f *freeAgentQuery) **availability.Minutes { return &f.start }).about("Time of day as HH:MM or in minutes after midnight"),
-)
+var FreeAgentParameters = parameters("GET /agents/availability", domain.InvalidRequest, func(f *freeAgentQuery) Fields {
+	return Fields{
+		optional("duration", integer(1, maxDuration), &f.Duration),
+		value("service_id", anyID, &f.ServiceID),
+		optional("location_id", anyID, &f.LocationID),
+		defaulted("limit", integer(1, 100), 50, &f.Limit),
+		optional("date", day, &f.date),
+		optional("start_time", timeOrMinutes, &f.start),
+	}
+})
 
 // AgentSlotQuery reads the parameters of GET /agents/availability. Date and start time take effect only
 // together.

@@ -246,13 +246,6 @@ func (b *Body) blank(name string) bool {
 	return sent && !b.present(name)
 }
 
-// with returns the body with another value under a name.
-func (b *Body) with(name string, value jsontext.Value) *Body {
-	fields := maps.Clone(b.fields)
-	fields[name] = value
-	return newBody(b.path, fields, b.validation)
-}
-
 // present reports whether a value was sent under a name and is not empty.
 func (b *Body) present(name string) bool {
 	value, ok := b.sent(name)
@@ -301,23 +294,29 @@ func (b *Body) text(name string) (value string, ok bool) {
 const maxLongText = 256 << 10
 
 // anyText is any text as sent, even an empty one. A number is read as its digits.
-func anyText() valueType[string] {
-	return valueType[string]{
-		description: description{schema: func() *Schema { return &Schema{Type: typeString} }, blank: blankIsText},
-		read: func(in input, name string) (value string, ok bool) {
-			b := in.(*Body)
-			value, isText, ok := b.scalar(name)
-			switch {
-			case ok && !isText && (value == "true" || value == "false"):
-				b.addProblem(name, invalid("Must be a text"))
-			case ok && len(value) > maxLongText:
-				b.addProblem(name, rejected("Too long"))
-			default:
-				return value, ok
-			}
-			return "", false
-		},
-	}
+var anyText = textOf(clearsInChange, isValue)
+
+// fixedText is like anyText, but null does not empty it.
+var fixedText = textOf(isNothing, isValue)
+
+// filledText is like fixedText, but an empty text counts as not sent.
+var filledText = textOf(isNothing, isNothing)
+
+func textOf(null, blank meaning) valueType[string] {
+	about := description{schema: plain(Schema{Type: typeString}), null: null, blank: blank}
+	return valueType[string]{description: about, read: func(in input, name string) (value string, ok bool) {
+		b := in.(*Body)
+		value, isText, ok := b.scalar(name)
+		switch {
+		case ok && !isText && (value == "true" || value == "false"):
+			b.addProblem(name, invalid("Must be a text"))
+		case ok && len(value) > maxLongText:
+			b.addProblem(name, rejected("Too long"))
+		default:
+			return value, ok
+		}
+		return "", false
+	}}
 }
 
 // object returns a nested object. Its members may also be sent one by one, under dotted names. It is nil if
@@ -370,12 +369,12 @@ func decodeText(value jsontext.Value) jsontext.Value {
 }
 
 // elements is a list of objects with their own members.
-func elements[M any](least, most int, called string, members Fields[M]) valueType[[]jsontext.Value] {
+func elements(least, most int, called string, members func() []FieldDescription) valueType[[]jsontext.Value] {
 	schema := func() *Schema {
-		return &Schema{Type: typeArray, Items: SchemaOf(members.Describe()), MinItems: least, MaxItems: most}
+		return &Schema{Type: typeArray, Items: SchemaOf(members()), MinItems: least, MaxItems: most}
 	}
 	size := invalid(fmt.Sprintf("Must be a list of %d to %d %s", least, most, called))
-	return valueType[[]jsontext.Value]{description: description{schema: schema}, read: func(in input, name string) ([]jsontext.Value, bool) {
+	return valueType[[]jsontext.Value]{description: description{schema: schema, blank: isValue}, read: func(in input, name string) ([]jsontext.Value, bool) {
 		list, ok := in.(*Body).list(name)
 		if ok && (len(list) < least || len(list) > most) {
 			in.addProblem(name, size)

@@ -3,7 +3,6 @@ package compat
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/session"
 )
 
 const (
@@ -244,164 +242,40 @@ func errorFields(t testing.TB, err error) (code domain.Code, fields map[string]s
 	return known.Code, known.Fields
 }
 
-// readBodyField returns what a getter reads of field a: its value as text, "nil", or a message after ! if
-// malformed or ? if rejected.
-func readBodyField[T any](t *testing.T, raw string, get func(*Body) *T) string {
-	t.Helper()
-	b := bodyOf(t, `{"a":`+raw+`}`)
-	got := "nil"
-	if value := get(b); value != nil {
-		got = fmt.Sprint(*value)
-	}
-	code, fields := errorFields(t, b.Err())
-	if code == "" {
-		return got
-	}
-	if got != "nil" || len(fields) != 1 {
-		t.Errorf("%.100s: value %.100s beside the faults %v", raw, got, fields)
-	}
-	if code == domain.CodeValidationFailed {
-		return "?" + fields["a"]
-	}
-	return "!" + fields["a"]
-}
-
-func TestBodyGetters(t *testing.T) {
+// TestBodyValues: values that TestValueTypes does not have.
+func TestBodyValues(t *testing.T) {
 	t.Parallel()
-	const noInteger, noNumber, noBoolean, noDate, noTime = "!Must be an integer", "!Must be a number", "!Must be true or false", "!Must be a date in the format YYYY-MM-DD", "!Invalid time format, use HH:MM"
-	long := strings.Repeat("9", 400)
-	getters := map[string]struct {
-		get  func(t *testing.T, raw string) string
-		want map[string]string
+	const tooLarge = "Must be between 0 and 9999999999999999.9999"
+	long := strings.Repeat("<", 256<<10)
+	for name, c := range map[string]struct {
+		values typeCase
+		want   map[string]string
 	}{
-		"integer": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int64 { return valueOf(b, "a", integer(1, 1440)) })
-			},
-			map[string]string{
-				`60`: "60", `"60"`: "60", `60.0`: "60", `" 60 "`: "60", `null`: "nil", `""`: "nil", `" "`: "nil", `-0`: "?Minimum allowed value is 1",
-				`0`: "?Minimum allowed value is 1", `-5`: "?Minimum allowed value is 1", `525600`: "?Maximum allowed value is 1440",
-				`99999999999999999999999`: "?Maximum allowed value is 1440", `60.5`: noInteger, `6e1`: noInteger, `1e999999999`: noInteger,
-				`"abc"`: noInteger, `true`: noInteger, `false`: noInteger, `"0x10"`: noInteger, `"6\u0000"`: noInteger, `"٦٠"`: noInteger,
-				`[60]`: "!" + notSingle, `{}`: "!" + notSingle, long: "!Maximum allowed length is 320 characters",
-			},
-		},
-		"id": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int64 { return valueOf(b, "a", id(maxMediumInt)) })
-			},
-			map[string]string{
-				`8388607`: "8388607", `8388608`: "!Maximum allowed value is 8388607", `0`: "!Minimum allowed value is 1", `-1`: "!Minimum allowed value is 1", `"any"`: noInteger,
-			},
-		},
-		"id or any": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int64 { return valueOf(b, "a", anyID()) })
-			},
-			map[string]string{
-				`"any"`: "0", `"ANY"`: "0", `-1`: "0", `"-1"`: "0", `5`: "5", `"5"`: "5", `""`: "nil", `null`: "nil",
-				`0`: "!Minimum allowed value is 1", `-2`: "!Minimum allowed value is 1", `"some"`: noInteger, `99999999`: "!Maximum allowed value is 8388607", `[]`: "!" + notSingle,
-			},
-		},
-		"price": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *string {
-					amount := valueOf(b, "a", price())
-					if amount == nil {
-						return nil
-					}
-					text := amount.String()
-					return &text
-				})
-			},
-			map[string]string{
-				`12`: "12", `12.50`: "12.5", `"12.50"`: "12.5", `0.1`: "0.1", `0.30000000000000004`: "?May have at most 4 decimals", `12.34560`: "12.3456",
-				`9999999999999999.9999`: "9999999999999999.9999", `10000000000000000`: "?Must be between 0 and 9999999999999999.9999",
-				`-0.01`: "?May not be negative", `0`: "0", `"12,50"`: noNumber, `"12 €"`: noNumber, `1e2`: "100", `1e-2`: "0.01", `"12.5E+1"`: "125", `-1e2`: "?May not be negative", `-1e300`: "?May not be negative", `1e+16`: "?Must be between 0 and 9999999999999999.9999", `1e-5`: "?May have at most 4 decimals", `1e999999999`: noNumber, `""`: "nil", `null`: "nil", `true`: noNumber, `"NaN"`: noNumber,
-			},
-		},
-		"boolean": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *bool { return valueOf(b, "a", boolean()) })
-			},
-			map[string]string{
-				`true`: "true", `false`: "false", `1`: "true", `0`: "false", `"1"`: "true", `"0"`: "false", `"yes"`: "true", `"NO"`: "false", `"on"`: "true", `"off"`: "false",
-				`""`: "nil", `null`: "nil", `2`: noBoolean, `"maybe"`: noBoolean, `1.0`: noBoolean, `[true]`: "!" + notSingle,
-			},
-		},
-		"date": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *session.Date { return valueOf(b, "a", date()) })
-			},
-			map[string]string{
-				`"2026-11-27"`: "2026-11-27", `"2026-02-30"`: noDate, `"27.11.2026"`: noDate, `"0000-00-00"`: noDate, `20261127`: noDate, `"tomorrow"`: noDate, `""`: "nil",
-			},
-		},
-		"time of day": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *string {
-					m := valueOf(b, "a", timeOfDay())
-					if m == nil {
-						return nil
-					}
-					text := clock(m)
-					return &text
-				})
-			},
-			map[string]string{
-				`"10:00"`: "10:00", `"9:05"`: "09:05", `"00:00"`: "00:00", `"23:59"`: "23:59", `" 10:00 "`: "10:00", `""`: "nil",
-				`"24:00"`: noTime, `"25:61"`: noTime, `"10:60"`: noTime, `"10:5"`: noTime, `"10"`: noTime, `600`: noTime, `"10:00:00"`: noTime, `"-1:30"`: noTime, `"+1:30"`: noTime,
-				`"10:00 am"`: noTime, `"1O:00"`: noTime, `"10.00"`: noTime, `"010:00"`: noTime, `true`: noTime,
-			},
-		},
-		"text": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *string { return valueOf(b, "a", anyText()) })
-			},
-			map[string]string{
-				`"x"`: "x", `" x\n"`: " x\n", `""`: "", `null`: "nil", `12.50`: "12.50", `"<b>\u0000"`: "<b>\x00", `"😀"`: "😀",
-				`"` + strings.Repeat("<", 256<<10) + `"`: strings.Repeat("<", 256<<10), `"` + strings.Repeat("<", 256<<10+1) + `"`: "?Too long",
-				`true`: "!Must be a text", `"true"`: "true", `["x"]`: "!" + notSingle, `{"a":1}`: "!" + notSingle,
-			},
-		},
-		"word": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int { return valueOf(b, "a", word(map[string]int{"open": 1}, "Must be open")) })
-			},
-			map[string]string{`"open"`: "1", `"OPEN"`: "1", `""`: "nil", `"shut"`: "?Must be open", `1`: "?Must be open", `[]`: "!" + notSingle},
-		},
-		"object": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *string {
-					within := b.object("a")
-					if within == nil {
-						return nil
-					}
-					text := within.path
-					return &text
-				})
-			},
-			map[string]string{`{}`: "a.", `{"x":1}`: "a.", `[]`: "a.", `null`: "nil", `[1]`: "!Must be an object", `"x"`: "!Must be an object", `""`: "!Must be an object", `1`: "!Must be an object", `false`: "!Must be an object"},
-		},
-		"list": {
-			func(t *testing.T, raw string) string {
-				return readBodyField(t, raw, func(b *Body) *int {
-					elements, ok := b.list("a")
-					if !ok {
-						return nil
-					}
-					n := len(elements)
-					return &n
-				})
-			},
-			map[string]string{`[]`: "0", `[1,null]`: "2", `null`: "nil", `{}`: "!Must be a list", `{"0":1}`: "!Must be a list", `"x"`: "!Must be a list", `1`: "!Must be a list"},
-		},
-	}
-	for name, getter := range getters {
+		"integer": {of(integer(1, 1440), notAnInteger, "Maximum allowed value is 1440"), map[string]string{
+			`60.0`: "60", `" 60 "`: "60", `-0`: "?least", `525600`: "?", `99999999999999999999999`: "?", `6e1`: "!", `1e999999999`: "!", `"6\u0000"`: "!",
+			strings.Repeat("9", 400): "Maximum allowed length is 320 characters",
+		}},
+		"id or any": {of(anyID, notAnInteger, ""), map[string]string{
+			`"any"`: "0", `"ANY"`: "0", `"-1"`: "0", `"5"`: "5", `-2`: "!least", `8388607`: "8388607", `8388608`: "Maximum allowed value is 8388607",
+		}},
+		"price": {of(price, notANumber, "May have at most 4 decimals"), map[string]string{
+			`12.50`: "12.5", `"12.50"`: "12.5", `0.1`: "0.1", `0.30000000000000004`: "?", `12.34560`: "12.3456", `9999999999999999.9999`: "9999999999999999.9999",
+			`10000000000000000`: tooLarge, `-0.01`: negative, `"12,50"`: "!", `"12 €"`: "!", `1e2`: "100", `1e-2`: "0.01", `"12.5E+1"`: "125",
+			`-1e2`: negative, `-1e300`: negative, `1e+16`: tooLarge, `1e-5`: "?", `1e999999999`: "!", `"NaN"`: "!",
+		}},
+		"time of day": {of(timeOfDay, notAClock, ""), map[string]string{
+			`"10:00"`: "600", `"9:05"`: "545", `"00:00"`: "0", `"23:59"`: "1439", `" 10:00 "`: "600",
+			`"24:00"`: "!", `"25:61"`: "!", `"10:60"`: "!", `"10:5"`: "!", `"10"`: "!", `600`: "!", `"10:00:00"`: "!", `"-1:30"`: "!", `"+1:30"`: "!",
+			`"10:00 am"`: "!", `"1O:00"`: "!", `"10.00"`: "!", `"010:00"`: "!",
+		}},
+		"text": {of(anyText, "Must be a text", "Too long"), map[string]string{
+			`" x\n"`: "\" x\n\"", `12.50`: `"12.50"`, `"<b>\u0000"`: "\"<b>\x00\"", `"😀"`: `"😀"`, `"true"`: `"true"`, `"` + long + `"`: `"` + long + `"`, `"` + long + `<"`: "?",
+		}},
+	} {
 		t.Run(name, func(t *testing.T) {
-			for raw, want := range getter.want {
-				if got := getter.get(t, raw); got != want {
-					t.Errorf("%s: %.100s gives %q, want %q", name, raw, got, want)
+			for sent, want := range c.want {
+				if got := c.values.outcome(t, sent, func(*Field, *any) {}); got != want {
+					t.Errorf("%s: %.100s is %.100q, want %.100q", name, sent, got, want)
 				}
 			}
 		})
@@ -425,7 +299,7 @@ func TestDottedNames(t *testing.T) {
 		`{"Customer":{"email":"x"},"customer":{"email":"a","b":1}}`: "a",
 	} {
 		t.Run(text, func(t *testing.T) {
-			got := valueOf(bodyOf(t, text).object("customer"), "email", anyText())
+			got := valueOf(bodyOf(t, text).object("customer"), "email", anyText)
 			if got == nil || *got != want {
 				t.Errorf("%s gives %v", text, got)
 			}
@@ -433,8 +307,8 @@ func TestDottedNames(t *testing.T) {
 	}
 	b := bodyOf(t, `{"customer":{"email":["x"]},"customer.phone":{},"duration":0}`)
 	customer := b.object("customer")
-	valueOf(customer, "email", anyText())
-	valueOf(customer, "phone", anyText())
+	valueOf(customer, "email", anyText)
+	valueOf(customer, "phone", anyText)
 	valueOf(b, "duration", integer(1, 2))
 	code, fields := errorFields(t, b.Err())
 	want := map[string]string{"customer.email": notSingle, "customer.phone": notSingle, "duration": "Minimum allowed value is 1"}
@@ -545,15 +419,15 @@ func FuzzFormsAreJSON(f *testing.F) {
 // those with an exponent.
 func TestDocumentedPrices(t *testing.T) {
 	t.Parallel()
-	documented := regexp.MustCompile(price().schema().AnyOf[1].Pattern)
+	documented := regexp.MustCompile(price.schema().AnyOf[1].Pattern)
 	for text, accepted := range map[string]bool{
 		"0": true, "12": true, "12.5": true, "12.345600": true, "0012": true, "00000000000000000012.5": true, "9999999999999999.9999": true,
 		"1e+1": true, "1E1": true, "12.5E+1": true, "1e-2": true, "9.99e15": true, "5e0001": true, "12500000e-6": true,
 		"10000000000000000": false, "12.34567": false, "-1": false, "+1": false, ".5": false, "5.": false, "12,50": false,
 		"1e": false, "e1": false, "1e1e1": false, "1e1.5": false, "-1e1": false, "0x1F": false, "NaN": false, "12 €": false,
 	} {
-		got := readBodyField(t, strconv.Quote(text), func(b *Body) *decimal.Decimal { return valueOf(b, "a", price()) })
-		if read := !strings.ContainsAny(got, "?!"); read != accepted || documented.MatchString(text) != accepted {
+		got := of(price, "", "").outcome(t, strconv.Quote(text), func(*Field, *any) {})
+		if _, err := decimal.NewFromString(got); (err == nil) != accepted || documented.MatchString(text) != accepted {
 			t.Errorf("%s is read as %s, and documented: %t", text, got, documented.MatchString(text))
 		}
 	}

@@ -8,45 +8,45 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/shopspring/decimal"
-
-	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/compat/jsontext"
 )
 
 // customerFields are the fields of a customer in a booking.
-var customerFields = Fields[records.CustomerFields]{
-	optional("first_name", anyText(), func(c *records.CustomerFields) **string { return &c.FirstName }),
-	optional("last_name", anyText(), func(c *records.CustomerFields) **string { return &c.LastName }),
-	optional("email", anyText(), func(c *records.CustomerFields) **string { return &c.Email }),
-	optional("phone", anyText(), func(c *records.CustomerFields) **string { return &c.Phone }),
+func customerFields(c *records.CustomerFields) Fields {
+	return Fields{
+		optional("first_name", fixedText, &c.FirstName),
+		optional("last_name", fixedText, &c.LastName),
+		optional("email", fixedText, &c.Email),
+		optional("phone", anyText, &c.Phone),
+	}
 }
 
 // bookingFields are the fields of a new booking, alone or in a bulk request.
 // The customer is given by id, or otherwise described in full.
-var bookingFields = Fields[bookings.New]{
-	value("service_id", id(maxMediumInt), func(b *bookings.New) *int64 { return &b.ServiceID }),
-	value("agent_id", anyID(), func(b *bookings.New) *int64 { return &b.AgentID }),
-	value("start_date", day(), func(b *bookings.New) *availability.Day { return &b.Start.Day }),
-	value("start_time", timeOfDay(), func(b *bookings.New) *availability.Minutes { return &b.Start.Minutes }),
-	value("customer_id", id(maxMediumInt), func(b *bookings.New) *int64 { return &b.CustomerID }).notInExample(),
-	object("customer", customerFields.requiring("first_name", "last_name", "email"), func(b *bookings.New) *records.CustomerFields { return &b.Customer }).
-		unless(func(in input, _ *bookings.New) bool { return sentID(in, "customer_id") }),
-	oneLocation(func(b *bookings.New) **int64 { return &b.LocationID }),
-	optional("duration", integer(1, maxDuration), func(b *bookings.New) **int64 { return &b.Duration }),
-	optional("status", statusText(), func(b *bookings.New) **string { return &b.Status }).about(bookingStatusText + "; by default approved, or what the site gives to new bookings if its owner wants that"),
-	value("notes", anyText(), func(b *bookings.New) *string { return &b.Notes }),
-	optional("price", price(), func(b *bookings.New) **decimal.Decimal { return &b.Price }).about("Price of the booking before coupon and taxes, with at most four decimals; by default that of the service with its extras"),
-	extras(func(b *bookings.New) **slots.Extras { return &b.Extras }, extrasSchema),
-	couponCode(func(b *bookings.New) *string { return &b.CouponCode }),
-	bookingCustomFields(func(b *bookings.New) **bookings.SentFields { return &b.Fields }),
-	series(func(b *bookings.New) *bool { return &b.Series }),
-	defaulted("total_attendees", integer(1, maxMediumInt), 1, func(b *bookings.New) *int64 { return &b.Attendees }),
-}.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
+func bookingFields(b *bookings.New) Fields {
+	return Fields{
+		value("service_id", id(maxMediumInt), &b.ServiceID),
+		value("agent_id", anyID, &b.AgentID),
+		value("start_date", day, &b.Start.Day),
+		value("start_time", timeOfDay, &b.Start.Minutes),
+		value("customer_id", id(maxMediumInt), &b.CustomerID),
+		object("customer", customerFields(&b.Customer).requiring("first_name", "last_name", "email")).
+			ignoredIf(func(in input) bool { return sentID(in, "customer_id") }),
+		optional("location_id", anyID, &b.LocationID),
+		optional("duration", integer(1, maxDuration), &b.Duration),
+		newStatus(&b.Status),
+		value("notes", anyText, &b.Notes),
+		optional("price", price, &b.Price),
+		extras(extrasSchema, &b.Extras),
+		couponCode(&b.CouponCode),
+		bookingCustomFields(&b.Fields),
+		series(&b.Series),
+		defaulted("total_attendees", integer(1, maxMediumInt), 1, &b.Attendees),
+	}.requiring("service_id", "agent_id", "start_date", "start_time", "customer")
+}
 
 // NewBooking is the body of POST /bookings.
 type NewBooking struct {
@@ -55,10 +55,12 @@ type NewBooking struct {
 }
 
 // NewBookingFields are the fields of POST /bookings.
-var NewBookingFields = slices.Concat(within(bookingFields.alternativeTo("hold_id", slotFields...), func(b *NewBooking) *bookings.New { return &b.New }), Fields[NewBooking]{
-	value("hold_id", id(maxPage), func(b *NewBooking) *int64 { return &b.HoldID }).about("Id of a hold that POST /holds made with this key: the booking gets its slot, and the fields of the slot need not be sent", "1").notInExample(),
-	defaulted("send_confirmation", boolean(), true, func(b *NewBooking) *bool { return &b.Confirm }),
-	flag(dryRun, func(b *NewBooking) *bool { return &b.DryRun }),
+var NewBookingFields = declare("POST /bookings", func(b *NewBooking) Fields {
+	return append(bookingFields(&b.New).requiringUnless("hold_id", "service_id", "agent_id", "start_date", "start_time"),
+		value("hold_id", id(maxPage), &b.HoldID),
+		defaulted("send_confirmation", boolean, true, &b.Confirm),
+		flag(dryRun, &b.DryRun),
+	)
 })
 
 // ReadNewBooking reads the body of POST /bookings. Problems are in the
@@ -73,17 +75,9 @@ func ReadNewBooking(b *Body) NewBooking {
 	return booking
 }
 
-// statusText is a word that only the site can check.
-func statusText() valueType[string] {
-	k := anyText()
-	k.blank = blankIsNothing
-	read := k.read
-	k.read = func(in input, name string) (string, bool) {
-		text, _ := read(in, name)
-		status := strings.ToLower(strings.TrimSpace(text))
-		return status, status != ""
-	}
-	return k
+// newStatus declares the status of a booking, a word that only the site can check.
+func newStatus(to **string) Field {
+	return custom("status", filledText, func(text string) { *to = new(strings.ToLower(strings.TrimSpace(text))) })
 }
 
 // BookingPatch is the body of PUT /bookings/{id}.
@@ -93,64 +87,67 @@ type BookingPatch struct {
 }
 
 // BookingPatchFields are the fields of PUT /bookings/{id}.
-var BookingPatchFields = Fields[BookingPatch]{
-	optional("service_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.ServiceID }),
-	optional("agent_id", anyID(), func(p *BookingPatch) **int64 { return &p.AgentID }),
-	optional("location_id", anyID(), func(p *BookingPatch) **int64 { return &p.LocationID }).about("Id of the location; any (or -1) where any will do"),
-	optional("customer_id", id(maxMediumInt), func(p *BookingPatch) **int64 { return &p.CustomerID }).notInExample(),
-	optional("start_time", timeOfDay(), func(p *BookingPatch) **availability.Minutes { return &p.StartTime }).about("", "14:00"),
-	optional("duration", integer(1, maxDuration), func(p *BookingPatch) **int64 { return &p.Duration }),
-	optional("total_attendees", integer(1, maxMediumInt), func(p *BookingPatch) **int64 { return &p.Attendees }),
-	extras(func(p *BookingPatch) **slots.Extras { return &p.Extras }, extrasSchema).about("All extras that the booking is to have: they change how long it takes, and not its price"),
-	optional("status", statusText(), func(p *BookingPatch) **string { return &p.Status }).about(bookingStatusText+". Between the first five, not every change is allowed", "completed"),
-	optional("price", price(), func(p *BookingPatch) **decimal.Decimal { return &p.Price }),
-	optional("notes", anyText(), func(p *BookingPatch) **string { return &p.Notes }),
-	bookingCustomFields(func(p *BookingPatch) **bookings.SentFields { return &p.Fields }),
-	reason(records.CancellationReason).about("Why the booking is cancelled, together with the status cancelled; on a site with LatePoint Pro Features that asks for it"),
-	reason(records.RescheduleReason).about("Why the booking is changed, if it is not cancelled; on a site with LatePoint Pro Features that asks for it"),
-	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
-	optional("start_date", day(), func(p *BookingPatch) **availability.Day { return &p.StartDate }),
-	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
-	object("customer", customerFields.changing("first_name", "last_name", "email"), func(p *BookingPatch) *records.CustomerFields { return &p.Customer }).notInExample(),
-}.changing()
+var BookingPatchFields = declare("PUT /bookings/{id}", func(p *BookingPatch) Fields {
+	return Fields{
+		optional("service_id", id(maxMediumInt), &p.ServiceID),
+		optional("agent_id", anyID, &p.AgentID),
+		optional("location_id", anyID, &p.LocationID),
+		optional("customer_id", id(maxMediumInt), &p.CustomerID),
+		optional("start_time", timeOfDay, &p.StartTime),
+		optional("duration", integer(1, maxDuration), &p.Duration),
+		optional("total_attendees", integer(1, maxMediumInt), &p.Attendees),
+		extras(extrasSchema, &p.Extras),
+		newStatus(&p.Status),
+		optional("price", price, &p.Price),
+		optional("notes", anyText, &p.Notes),
+		bookingCustomFields(&p.Fields),
+		reason(records.CancellationReason, &p.Reasons),
+		reason(records.RescheduleReason, &p.Reasons),
+		flag("send_notification", &p.Notify),
+		optional("start_date", day, &p.StartDate),
+		flag(dryRun, &p.DryRun),
+		object("customer", customerFields(&p.Customer).changing()),
+	}.changing()
+})
 
 // BookingMoveFields are the fields of POST /bookings/{id}/approve, decline and cancel.
-var BookingMoveFields = Fields[BookingPatch]{
-	reason(records.MoveReason).about("Why, on a site with LatePoint Pro Features that asks for it: it is kept as cancellation_reason if the booking is cancelled, and otherwise as reschedule_reason. Elsewhere, a Warning header says that it is not stored", "The room is closed that day"),
-	flag("send_notification", func(p *BookingPatch) *bool { return &p.Notify }),
-	flag(dryRun, func(p *BookingPatch) *bool { return &p.DryRun }),
-}.changing()
-
-// series declares the recurrence of a booking, of which the site's form makes several with LatePoint Pro Features. Whether
-// such a field is known the site decides.
-func series[T any](at func(*T) *bool) Field[T] {
-	f := Field[T]{declaration: declaration{name: "recurrence", hideFromExample: true, valueType: description{schema: func() *Schema { return &Schema{} }}}}
-	f.read = func(in input, into *T) {
-		sent, ok := in.(*Body).sent("recurrence")
-		*at(into) = ok && !slices.Contains([]string{`""`, "false", "[]", "{}"}, string(sent))
+var BookingMoveFields = declare("POST /bookings/{id}/cancel", func(p *BookingPatch) Fields {
+	return Fields{
+		reason(records.MoveReason, &p.Reasons),
+		flag("send_notification", &p.Notify),
+		flag(dryRun, &p.DryRun),
 	}
-	return f.about("Refused on a site with LatePoint Pro Features, which would make several bookings of it: send their times as a list to POST /bookings/bulk")
+})
+
+// bySite is the type of a field that the site decides about: whether it knows it, and what is wrong with it.
+func bySite(schema func() *Schema) description {
+	return description{schema: schema, null: isValue, blank: isValue}
 }
 
-// reason declares why a booking is cancelled or changed. Whether such a field is known, and what is wrong with it, the
-// site decides. Null and an empty text are none.
-func reason(key string) Field[BookingPatch] {
-	f := custom(key, anyText(), func(*BookingPatch, string) {}).notInExample()
-	f.clears = true
-	f.read = func(in input, into *BookingPatch) {
-		sent, ok := in.(*Body).sent(key)
+// series declares the recurrence of a booking, of which the site's form makes several with LatePoint Pro Features.
+func series(to *bool) Field {
+	const name = "recurrence"
+	return Field{name: name, description: bySite(func() *Schema { return &Schema{} }), set: func(in input) {
+		sent, ok := in.(*Body).sent(name)
+		*to = ok && !slices.Contains([]string{`""`, "false", "[]", "{}"}, string(sent))
+	}}
+}
+
+// reason declares why a booking is cancelled or changed. Null and an empty text are none.
+func reason(name string, to *map[string]*string) Field {
+	return Field{name: name, description: bySite(anyText.schema), set: func(in input) {
+		sent, ok := in.(*Body).sent(name)
 		if !ok {
 			return
 		}
-		if into.Reasons == nil {
-			into.Reasons = map[string]*string{}
+		if *to == nil {
+			*to = map[string]*string{}
 		}
-		into.Reasons[key] = nil
+		(*to)[name] = nil
 		if text, _, single := sent.Scalar(); single {
-			into.Reasons[key] = &text
+			(*to)[name] = &text
 		}
-	}
-	return f
+	}}
 }
 
 // bulkList is the field with the bookings of a bulk request.
@@ -191,7 +188,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 		fields, _ := decodeText(element).Object() // anything but an object has none of the fields
 		one := newBody("", fields, new(domain.Validation))
 		bookings[i].sent = element
-		bookingFields.read(one, &bookings[i].New)
+		bookingFields(&bookings[i].New).read(one)
 		if asksForDryRun(fields) {
 			one.addProblem(dryRun, invalid(noDryRun))
 		}
@@ -207,10 +204,13 @@ type bulkBookings struct {
 }
 
 // BulkBookingFields are the fields of POST /bookings/bulk.
-var BulkBookingFields = Fields[bulkBookings]{
-	value(bulkList, elements(1, maxBulk, "bookings", bookingFields.exampled("start_time", "12:00")), func(b *bulkBookings) *[]jsontext.Value { return &b.elements }),
-	flag("send_confirmation", func(b *bulkBookings) *bool { return &b.confirm }),
-}.requiring(bulkList)
+var BulkBookingFields = declare("POST /bookings/bulk", func(b *bulkBookings) Fields {
+	booking := func() []FieldDescription { return bookingFields(&bookings.New{}).Describe("POST /bookings/bulk") }
+	return Fields{
+		value(bulkList, elements(1, maxBulk, "bookings", booking), &b.elements),
+		flag("send_confirmation", &b.confirm),
+	}.requiring(bulkList)
+})
 
 // CreatedBooking is the response to POST /bookings.
 type CreatedBooking struct {
@@ -324,8 +324,9 @@ func BulkRejected(index int, submitted json.RawMessage, reason *domain.Error, wr
 	case reason.Code == domain.CodeSlotUnavailable:
 		e.Error = "Time slot not available"
 	case len(reason.Fields) > 0:
+		known := bookingFields(&bookings.New{})
 		first := slices.MinFunc(slices.Sorted(maps.Keys(reason.Fields)), func(a, b string) int {
-			return cmp.Compare(bookingFields.position(a), bookingFields.position(b))
+			return cmp.Compare(known.position(a), known.position(b))
 		})
 		e.Error = first + ": " + reason.Fields[first]
 	}

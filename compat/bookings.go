@@ -5,12 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
-	"github.com/bookside/bookside/adapter/session"
 )
 
 // Booking is a booking as lists return it.
@@ -109,42 +106,41 @@ var bookingSorts = map[string]bookings.Sort{
 	"id":            bookings.ByID,
 }
 
-// bookingStatusText lists the statuses of bookings.
-const bookingStatusText = "Status of the booking: pending, approved, cancelled, completed, no_show or a status of the site's own"
-
 // KnownStatus reports whether a site has a booking status.
 type KnownStatus func(ctx context.Context, status string) (bool, error)
 
 // BookingParameters are the parameters of the booking list.
-var BookingParameters = parameters(domain.InvalidParameters,
-	optional("status", bookingStatus(), func(f *bookings.Filter) **string { return &f.Status }).about(bookingStatusText),
-	page(func(f *bookings.Filter) *int64 { return &f.Page }),
-	perPage(20, func(f *bookings.Filter) *int64 { return &f.PerPage }),
-	optional("customer_id", id(maxMediumInt), func(f *bookings.Filter) **int64 { return &f.CustomerID }).about("Id of the customer"),
-	optional("agent_id", id(maxMediumInt), func(f *bookings.Filter) **int64 { return &f.AgentID }).about("Id of the agent"),
-	optional("service_id", id(maxMediumInt), func(f *bookings.Filter) **int64 { return &f.ServiceID }).about("Id of the service"),
-	optional("location_id", id(maxMediumInt), func(f *bookings.Filter) **int64 { return &f.LocationID }).about("Id of the location"),
-	optional("date_from", date(), func(f *bookings.Filter) **session.Date { return &f.DateFrom }),
-	optional("date_to", date(), func(f *bookings.Filter) **session.Date { return &f.DateTo }),
-	optional("created_date_from", beginning(), func(f *bookings.Filter) **time.Time { return &f.CreatedFrom }),
-	optional("created_date_to", end(), func(f *bookings.Filter) **time.Time { return &f.CreatedBefore }),
-	optional("updated_from", beginning(), func(f *bookings.Filter) **time.Time { return &f.UpdatedFrom }),
-	optional("updated_to", end(), func(f *bookings.Filter) **time.Time { return &f.UpdatedBefore }),
-	optional("booking_code", text(), func(f *bookings.Filter) **string { return &f.Code }).impersonal(),
-	optional("payment_status", text(), func(f *bookings.Filter) **string { return &f.PaymentStatus }).impersonal(),
-	optional("duration_min", integer(0, maxMediumInt), func(f *bookings.Filter) **int64 { return &f.DurationMin }),
-	optional("duration_max", integer(0, maxMediumInt), func(f *bookings.Filter) **int64 { return &f.DurationMax }),
-	optional("price_min", amount(), func(f *bookings.Filter) **decimal.Decimal { return &f.PriceMin }).about("Lowest amount", "50"),
-	optional("price_max", amount(), func(f *bookings.Filter) **decimal.Decimal { return &f.PriceMax }).about("Highest amount", "100"),
-	optional("customer_email", text(), func(f *bookings.Filter) **string { return &f.CustomerEmail }),
-	optional("customer_phone", text(), func(f *bookings.Filter) **string { return &f.CustomerPhone }),
-	flag("include_meta", func(f *bookings.Filter) *bool { return &f.WithMeta }),
-	optional("meta_key", text(), func(f *bookings.Filter) **string { return &f.MetaKey }),
-	optional("meta_value", text(), func(f *bookings.Filter) **string { return &f.MetaValue }),
-	optional("search", text(), func(f *bookings.Filter) **string { return &f.Search }),
-	defaulted("sort", word(bookingSorts, unknownSort), bookings.ByStart, func(f *bookings.Filter) *bookings.Sort { return &f.Sort }),
-	descending(true, func(f *bookings.Filter) *bool { return &f.Descending }),
-)
+var BookingParameters = parameters("GET /bookings", domain.InvalidParameters, func(f *bookings.Filter) Fields {
+	return Fields{
+		optional("status", bookingStatus, &f.Status),
+		page(&f.Page),
+		perPage(20, &f.PerPage),
+		optional("customer_id", id(maxMediumInt), &f.CustomerID),
+		optional("agent_id", id(maxMediumInt), &f.AgentID),
+		optional("service_id", id(maxMediumInt), &f.ServiceID),
+		optional("location_id", id(maxMediumInt), &f.LocationID),
+		optional("date_from", date, &f.DateFrom),
+		optional("date_to", date, &f.DateTo),
+		optional("created_date_from", beginning, &f.CreatedFrom),
+		optional("created_date_to", end, &f.CreatedBefore),
+		optional("updated_from", beginning, &f.UpdatedFrom),
+		optional("updated_to", end, &f.UpdatedBefore),
+		optional("booking_code", plainText, &f.Code),
+		optional("payment_status", plainText, &f.PaymentStatus),
+		optional("duration_min", integer(0, maxMediumInt), &f.DurationMin),
+		optional("duration_max", integer(0, maxMediumInt), &f.DurationMax),
+		optional("price_min", amount, &f.PriceMin),
+		optional("price_max", amount, &f.PriceMax),
+		optional("customer_email", text, &f.CustomerEmail),
+		optional("customer_phone", text, &f.CustomerPhone),
+		flag("include_meta", &f.WithMeta),
+		optional("meta_key", text, &f.MetaKey),
+		optional("meta_value", text, &f.MetaValue),
+		optional("search", text, &f.Search),
+		choice("sort", bookingSorts, unknownSort, "start_date", &f.Sort),
+		descending("desc", &f.Descending),
+	}
+})
 
 // BookingFilter reads the parameters of the booking list. The error is about
 // parameters, or is known's own.
@@ -165,20 +161,13 @@ func (v View) BookingFilter(ctx context.Context, q *Query, known KnownStatus) (b
 
 // bookingStatus is a word that only the site can check; confirmed is another
 // word for approved.
-func bookingStatus() valueType[string] {
-	k := text()
-	k.anyText = false
-	read := k.read
-	k.read = func(in input, name string) (string, bool) {
-		text, ok := read(in, name)
-		status := strings.ToLower(text)
-		if status == "confirmed" {
-			status = "approved"
-		}
-		return status, ok
+var bookingStatus = fromText(plainText.schema, func(text string) (string, *problem) {
+	status := strings.ToLower(text)
+	if status == "confirmed" {
+		status = "approved"
 	}
-	return k
-}
+	return status, nil
+})
 
 // checkStatus records a problem if the site does not have a status.
 func (q *Query) checkStatus(ctx context.Context, name string, status *string, known KnownStatus) error {

@@ -57,32 +57,31 @@ const (
 )
 
 // ChangeParameters are the parameters of the journal.
-var ChangeParameters = parameters(domain.InvalidParameters,
-	optional("cursor", cursor(), func(f *ChangeFilter) **journal.Cursor { return &f.Cursor }),
-	custom("resources", words(resourceWords()...), func(f *ChangeFilter, words map[string]bool) {
-		for _, r := range journal.Resources {
-			if words[string(r)] {
-				f.Resources = append(f.Resources, r)
+var ChangeParameters = parameters("GET /changes", domain.InvalidParameters, func(f *ChangeFilter) Fields {
+	return Fields{
+		optional("cursor", cursor, &f.Cursor),
+		custom("resources", words(resourceWords()...), func(words map[string]bool) {
+			for _, r := range journal.Resources {
+				if words[string(r)] {
+					f.Resources = append(f.Resources, r)
+				}
 			}
-		}
-	}),
-	defaulted("limit", integer(1, maxChanges), maxChanges, func(f *ChangeFilter) *int64 { return &f.Limit }).about("The most changes to return", "50"),
-	defaulted("wait", integer(0, maxChangeWait), 0, func(f *ChangeFilter) *int64 { return &f.Wait }),
-	custom(IncludeParameter, words("record"), func(f *ChangeFilter, words map[string]bool) { f.Record = words["record"] }),
-)
+		}),
+		defaulted("limit", integer(1, maxChanges), maxChanges, &f.Limit),
+		defaulted("wait", integer(0, maxChangeWait), 0, &f.Wait),
+		custom(IncludeParameter, words("record"), func(words map[string]bool) { f.Record = words["record"] }),
+	}
+})
 
 // cursor is a place in the journal. A plain number belongs to the first epoch, when cursors were integers,
 // and is read as such.
-func cursor() valueType[journal.Cursor] {
-	schema := func() *Schema { return &Schema{Type: typeString, Pattern: journal.CursorPattern} }
-	return parsed(description{schema: schema, invalid: "Must be a cursor of an earlier response"}, func(text string) (journal.Cursor, bool) {
-		if c, ok := journal.ParseCursor(text); ok {
-			return c, true
-		}
-		n, ok := numbers.Integer(text)
-		return journal.Cursor{Number: n.IntPart()}, ok && n.Sign() >= 0 && n.Cmp(decimal.NewFromInt(maxPage)) <= 0
-	})
-}
+var cursor = parsed(plain(Schema{Type: typeString, Pattern: journal.CursorPattern}), "Must be a cursor of an earlier response", func(text string) (journal.Cursor, bool) {
+	if c, ok := journal.ParseCursor(text); ok {
+		return c, true
+	}
+	n, ok := numbers.Integer(text)
+	return journal.Cursor{Number: n.IntPart()}, ok && n.Sign() >= 0 && n.Cmp(decimal.NewFromInt(maxPage)) <= 0
+})
 
 func resourceWords() []string {
 	words := make([]string, len(journal.Resources))

@@ -3,8 +3,6 @@ package compat
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -39,12 +37,14 @@ type Coupon struct {
 }
 
 // CouponParameters are the parameters of the coupon list.
-var CouponParameters = parameters(domain.InvalidParameters,
-	page(func(f *payments.CouponFilter) *int64 { return &f.Page }),
-	perPage(10, func(f *payments.CouponFilter) *int64 { return &f.PerPage }),
-	optional("status", word(activeWords, activeMessage), func(f *payments.CouponFilter) **bool { return &f.Active }),
-	optional("search", text(), func(f *payments.CouponFilter) **string { return &f.Search }).about("Text anywhere in codes or names, in any letter case", "welcome").impersonal(),
-)
+var CouponParameters = parameters("GET /coupons", domain.InvalidParameters, func(f *payments.CouponFilter) Fields {
+	return Fields{
+		page(&f.Page),
+		perPage(10, &f.PerPage),
+		optional("status", word(activeWords, activeMessage), &f.Active),
+		optional("search", plainText, &f.Search),
+	}
+})
 
 // CouponList returns a page of coupons; fixed amounts are in the site's
 // currency.
@@ -110,44 +110,36 @@ var (
 )
 
 // CouponFields are the fields of PUT /coupons/{code}.
-var CouponFields = couponFields.changing()
-
-var couponFields = Fields[payments.CouponPatch]{
-	optional("name", anyText(), func(c *payments.CouponPatch) **string { return &c.Name }),
-	optional("description", anyText(), func(c *payments.CouponPatch) **string { return &c.Description }),
-	optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), func(c *payments.CouponPatch) **string { return &c.DiscountType }),
-	optional("discount_value", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.DiscountValue }),
-	optional("status", word(couponStatuses, oneOf("active", "inactive")), func(c *payments.CouponPatch) **string { return &c.Status }),
-	clearable("active_from", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveFrom }),
-	clearable("active_to", dateOrNone(), func(c *payments.CouponPatch) **session.Date { return &c.ActiveTo }),
-	clearable("usage_limit", integer(0, maxInt), func(c *payments.CouponPatch) **int64 { return &c.UsageLimit }),
-	clearable("min_order_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MinOrderAmount }),
-	optional("max_discount_amount", price(), func(c *payments.CouponPatch) **decimal.Decimal { return &c.MaxDiscountAmount }).
-		orNull(func(c *payments.CouponPatch) { c.NoMaxDiscount = true }),
-}
+var CouponFields = declare("PUT /coupons/{code}", func(c *payments.CouponPatch) Fields { return couponFields(c).changing() })
 
 // NewCouponFields are the fields of POST /coupons.
-var NewCouponFields = slices.Concat(
-	Fields[payments.NewCoupon]{value("code", anyText(), func(c *payments.NewCoupon) *string { return &c.Code }).about("", "SPRING15")},
-	within(couponFields, func(c *payments.NewCoupon) *payments.CouponPatch { return &c.CouponPatch }),
-).requiring("code", "discount_type", "discount_value")
+var NewCouponFields = declare("POST /coupons", func(c *payments.NewCoupon) Fields {
+	fields := append(Fields{value("code", anyText, &c.Code)}, couponFields(&c.CouponPatch)...)
+	return fields.requiring("code", "discount_type", "discount_value")
+})
 
-// dateOrNone is a date, or none for an empty text or the zero date.
-func dateOrNone() valueType[session.Date] {
-	k := date()
-	k.blank = blankIsValue
-	k.schema = func() *Schema { return &Schema{Type: typeString, Pattern: optionalDatePattern} }
-	read := k.read
-	k.read = func(in input, name string) (session.Date, bool) {
-		if value, sent := in.(*Body).sent(name); sent {
-			if text, _, single := value.Scalar(); single && (strings.TrimSpace(text) == "" || strings.TrimSpace(text) == domain.ZeroDate) {
-				return "", true
-			}
-		}
-		return read(in, name)
+func couponFields(c *payments.CouponPatch) Fields {
+	return Fields{
+		optional("name", anyText, &c.Name),
+		optional("description", anyText, &c.Description),
+		optional("discount_type", word(discountTypes, oneOf("percent", "fixed_amount")), &c.DiscountType),
+		optional("discount_value", price, &c.DiscountValue),
+		optional("status", word(couponStatuses, oneOf("active", "inactive")), &c.Status),
+		clearable("active_from", dateOrNone, &c.ActiveFrom),
+		clearable("active_to", dateOrNone, &c.ActiveTo),
+		clearable("usage_limit", integer(0, maxInt), &c.UsageLimit),
+		clearable("min_order_amount", price, &c.MinOrderAmount),
+		optional("max_discount_amount", price, &c.MaxDiscountAmount).orNull(func() { c.NoMaxDiscount = true }),
 	}
-	return k
 }
+
+// dateOrNone is a date, or none for the zero date.
+var dateOrNone = parsed(plain(Schema{Type: typeString, Pattern: optionalDatePattern}), notADate, func(text string) (session.Date, bool) {
+	if text == domain.ZeroDate {
+		return "", true
+	}
+	return parseDate(text)
+})
 
 // CouponCreated is the response to POST /coupons, without its record.
 var CouponCreated = successMessage[writtenCoupon[int64]]("Coupon created successfully")

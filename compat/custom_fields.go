@@ -8,33 +8,31 @@ import (
 
 // bookingCustomFields declares the custom fields of a booking: an object, or its JSON. Whether such a field is known, and
 // what is none, the site decides.
-func bookingCustomFields[T any](at func(*T) **bookings.SentFields) Field[T] {
+func bookingCustomFields(to **bookings.SentFields) Field {
 	const name = "custom_fields"
-	text := func() *Schema {
-		return AnyOf(&Schema{Type: typeString}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
-	}
 	schema := func() *Schema {
-		values := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean}, &Schema{Type: typeArray, Items: text()})
+		option := AnyOf(&Schema{Type: typeString}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
+		list := &Schema{Type: typeArray, Items: option}
+		values := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean}, list)
 		values.shared = fieldName
 		return &Schema{Type: typeObject, AdditionalProperties: values}
 	}
-	f := Field[T]{declaration: declaration{name: name, clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
+	return Field{name: name, description: bySite(schema), set: func(in input) {
 		b := in.(*Body)
 		var problems domain.Validation // which only sites with such fields have
 		object := newBody("", b.fields, &problems).object(name)
 		switch {
 		case b.blank(name):
 		case problems.Has(name):
-			*at(into) = &bookings.SentFields{NoObject: true}
+			*to = &bookings.SentFields{NoObject: true}
 		case object != nil:
 			sent := &bookings.SentFields{Values: map[string]bookings.FieldValue{}}
 			for id, value := range object.fields {
 				sent.Values[id] = fieldValue(value)
 			}
-			*at(into) = sent
+			*to = sent
 		}
 	}}
-	return f.about("Custom fields of the booking by id, on a site with LatePoint Pro Features: a text, a number, on or off for a checkbox, or a list of options; null or an empty text removes one")
 }
 
 // fieldValue reads the value of a custom field. A boolean is that of a checkbox.

@@ -2,7 +2,6 @@ package compat
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,27 +63,28 @@ var customerStatuses = sameWords("active", "inactive", "blocked", "pending_verif
 const customerStatusWords = "Must be active, inactive, blocked or pending_verification"
 
 // CustomerParameters are the parameters of the customer list.
-var CustomerParameters = parameters(domain.InvalidParameters,
-	page(func(f *customers.Filter) *int64 { return &f.Page }),
-	perPage(20, func(f *customers.Filter) *int64 { return &f.PerPage }),
-	optional("status", word(customerStatuses, customerStatusWords), func(f *customers.Filter) **string { return &f.Status }),
-	optional("created_after", beginning(), func(f *customers.Filter) **time.Time { return &f.CreatedFrom }),
-	optional("created_before", end(), func(f *customers.Filter) **time.Time { return &f.CreatedBefore }),
-	optional("created_at", span(), func(f *customers.Filter) **records.TimeSpan { return &f.CreatedWithin }),
-	optional("updated_at", span(), func(f *customers.Filter) **records.TimeSpan { return &f.UpdatedWithin }),
-	optional("updated_from", beginning(), func(f *customers.Filter) **time.Time { return &f.UpdatedFrom }),
-	optional("updated_to", end(), func(f *customers.Filter) **time.Time { return &f.UpdatedBefore }),
-	optional("has_bookings", boolean(), func(f *customers.Filter) **bool { return &f.HasBookings }),
-	optional("first_name", text(), func(f *customers.Filter) **string { return &f.FirstName }).about("Part of the first name").impersonal(),
-	optional("last_name", text(), func(f *customers.Filter) **string { return &f.LastName }).about("Part of the last name").impersonal(),
-	optional("email", text(), func(f *customers.Filter) **string { return &f.Email }).about("Part of the e-mail address"),
-	optional("phone", text(), func(f *customers.Filter) **string { return &f.Phone }).about("Part of the telephone number"),
-	optional("is_guest", boolean(), func(f *customers.Filter) **bool { return &f.IsGuest }).about("Only guests, or only registered customers"),
-	optional("cms_user_id", id(maxInt), func(f *customers.Filter) **int64 { return &f.WordPressUserID }),
-	optional("search", text(), func(f *customers.Filter) **string { return &f.Search }).about("Text anywhere in names or e-mail addresses, in any letter case"),
-	optional("wordpress_user_id", id(maxInt), func(f *customers.Filter) **int64 { return &f.WordPressUserID }).
-		unless(func(_ input, f *customers.Filter) bool { return f.WordPressUserID != nil }),
-)
+var CustomerParameters = parameters("GET /customers", domain.InvalidParameters, func(f *customers.Filter) Fields {
+	return Fields{
+		page(&f.Page),
+		perPage(20, &f.PerPage),
+		optional("status", word(customerStatuses, customerStatusWords), &f.Status),
+		optional("created_after", beginning, &f.CreatedFrom),
+		optional("created_before", end, &f.CreatedBefore),
+		optional("created_at", span, &f.CreatedWithin),
+		optional("updated_at", span, &f.UpdatedWithin),
+		optional("updated_from", beginning, &f.UpdatedFrom),
+		optional("updated_to", end, &f.UpdatedBefore),
+		optional("has_bookings", boolean, &f.HasBookings),
+		optional("first_name", plainText, &f.FirstName),
+		optional("last_name", plainText, &f.LastName),
+		optional("email", text, &f.Email),
+		optional("phone", text, &f.Phone),
+		optional("is_guest", boolean, &f.IsGuest),
+		optional("cms_user_id", id(maxInt), &f.WordPressUserID),
+		optional("search", text, &f.Search),
+		optional("wordpress_user_id", id(maxInt), &f.WordPressUserID).ignoredIf(func(input) bool { return f.WordPressUserID != nil }),
+	}
+})
 
 // CustomerList returns a page of customers.
 func (v View) CustomerList(page records.Page[records.Customer]) List[Customer] {
@@ -122,14 +122,16 @@ type CustomerIncludes struct {
 
 // CustomerIncludeParameters are those of a single customer. Words for what is
 // always included are accepted without effect.
-var CustomerIncludeParameters = parameters(domain.InvalidParameters,
-	optional("bookings_status", bookingStatus(), func(c *CustomerIncludes) **string { return &c.Status }),
-	custom(IncludeParameter, words("bookings", "upcoming_bookings", "past_bookings", "stats", "custom_fields", "notes", "avatar", "preferences"),
-		func(c *CustomerIncludes, words map[string]bool) {
+var CustomerIncludeParameters = parameters("GET /customers/{id}", domain.InvalidParameters, func(c *CustomerIncludes) Fields {
+	included := words("bookings", "upcoming_bookings", "past_bookings", "stats", "custom_fields", "notes", "avatar", "preferences")
+	return Fields{
+		optional("bookings_status", bookingStatus, &c.Status),
+		custom(IncludeParameter, included, func(words map[string]bool) {
 			c.Bookings, c.Upcoming, c.Past = words["bookings"], words["upcoming_bookings"], words["past_bookings"]
 		}),
-	defaulted("bookings_limit", integer(1, 100), 10, func(c *CustomerIncludes) *int64 { return &c.Limit }),
-)
+		defaulted("bookings_limit", integer(1, 100), 10, &c.Limit),
+	}
+})
 
 // CustomerIncludes reads the parameters of a single customer.
 func (v View) CustomerIncludes(ctx context.Context, q *Query, known KnownStatus) (CustomerIncludes, error) {
@@ -177,46 +179,40 @@ var newCustomerStatuses = map[string]string{
 }
 
 // customerValueFields are the fields of a customer, new or existing.
-var customerValueFields = slices.Concat(
-	within(customerFields.exampled("first_name", "Grace").exampled("last_name", "Hopper").exampled("email", "grace@example.com"), func(c *customers.Patch) *records.CustomerFields { return &c.CustomerFields }),
-	Fields[customers.Patch]{
-		optional("notes", anyText(), func(c *customers.Patch) **string { return &c.Notes }),
-		optional("admin_notes", anyText(), func(c *customers.Patch) **string { return &c.AdminNotes }),
-		optional("is_guest", boolean(), func(c *customers.Patch) **bool { return &c.IsGuest }),
-		clearable("avatar_image_id", idOrNone(), func(c *customers.Patch) **int64 { return &c.AvatarImageID }),
-		profile("address", anyText()),
-		profile("city", anyText()),
-		profile("state", anyText()),
-		profile("zipcode", anyText()),
-		profile("country", removable(country())),
-		profile("date_of_birth", removable(dateText())),
-		profile("gender", removable(word(genders, "Must be male, female, other or prefer_not_to_say"))),
-		value("custom_fields", customFields(), func(c *customers.Patch) *map[string]string { return &c.CustomFields }),
-	})
+func customerValueFields(c *customers.Patch) Fields {
+	return append(customerFields(&c.CustomerFields),
+		optional("notes", anyText, &c.Notes),
+		optional("admin_notes", anyText, &c.AdminNotes),
+		optional("is_guest", boolean, &c.IsGuest),
+		clearable("avatar_image_id", idOrNone, &c.AvatarImageID),
+		profile("address", anyText, c),
+		profile("city", anyText, c),
+		profile("state", anyText, c),
+		profile("zipcode", anyText, c),
+		profile("country", country, c),
+		profile("date_of_birth", dateText, c),
+		profile("gender", word(genders, "Must be male, female, other or prefer_not_to_say"), c),
+		value("custom_fields", customFields, &c.CustomFields),
+	)
+}
 
 // NewCustomerFields are those of POST /customers. A WordPress user has two
 // field names; the first one sent counts.
-var NewCustomerFields = slices.Concat(customerValueFields, Fields[customers.Patch]{
-	optional("status", word(newCustomerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
-	wordpressUser("cms_user_id").notInExample(),
-	wordpressUser("wordpress_user_id").notInExample().unless(func(_ input, c *customers.Patch) bool { return c.WordPressUserID != nil }),
-}).requiring("first_name", "last_name")
+var NewCustomerFields = declare("POST /customers", func(c *customers.Patch) Fields {
+	return append(customerValueFields(c),
+		optional("status", word(newCustomerStatuses, customerStatusWords), &c.Status),
+		wordpressUser("cms_user_id", c),
+		wordpressUser("wordpress_user_id", c).ignoredIf(func(input) bool { return c.WordPressUserID != nil }),
+	).requiring("first_name", "last_name")
+})
 
 // CustomerPatchFields are the fields of PUT /customers/{id}.
-var CustomerPatchFields = slices.Concat(customerValueFields.exampled("email", "g.hopper@example.com"), Fields[customers.Patch]{
-	optional("status", word(customerStatuses, customerStatusWords), func(c *customers.Patch) **string { return &c.Status }),
-}).changing("first_name", "last_name", "email")
+var CustomerPatchFields = declare("PUT /customers/{id}", func(c *customers.Patch) Fields {
+	return append(customerValueFields(c), optional("status", word(customerStatuses, customerStatusWords), &c.Status)).changing()
+})
 
-func wordpressUser(name string) Field[customers.Patch] {
-	return custom(name, userID(), func(c *customers.Patch, id int64) { c.WordPressUserID, c.UserField = &id, name })
-}
-
-// userID is the id of a WordPress user. One that does not exist is not
-// malformed: the site has users that customers cannot have.
-func userID() valueType[int64] {
-	k := integer(1, maxInt)
-	k.id = true
-	return k
+func wordpressUser(name string, c *customers.Patch) Field {
+	return custom(name, userID, func(id int64) { c.WordPressUserID, c.UserField = &id, name })
 }
 
 var genders = sameWords("male", "female", "other", "prefer_not_to_say")
@@ -224,69 +220,51 @@ var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 const notACountry = "Must be a country code of ISO 3166-1, two letters"
 
 // country is an ISO 3166-1 code, in any letter case.
-func country() valueType[string] {
-	schema := func() *Schema { return &Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"} }
-	return fromText(description{schema: schema}, func(text string) (string, *problem) {
-		code := strings.ToUpper(text)
-		switch {
-		case code == "UK":
-			return "", &problem{notACountry + "; did you mean GB?", true}
-		case !iso3166.Assigned(code):
-			return "", &problem{notACountry, true}
-		default:
-			return code, nil
-		}
-	})
-}
+var country = fromText(plain(Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"}), func(text string) (string, *problem) {
+	code := strings.ToUpper(text)
+	switch {
+	case code == "UK":
+		return "", new(rejected(notACountry + "; did you mean GB?"))
+	case !iso3166.Assigned(code):
+		return "", new(rejected(notACountry))
+	default:
+		return code, nil
+	}
+})
 
-// profile is a field without a column in the plugin. null and an empty text
+// profile declares a field without a column in the plugin. null and an empty text
 // remove it.
-func profile(name string, k valueType[string]) Field[customers.Patch] {
-	set := func(c *customers.Patch, text string) {
+func profile(name string, t valueType[string], c *customers.Patch) Field {
+	set := func(text string) {
 		if c.Profile == nil {
 			c.Profile = map[string]string{}
 		}
 		c.Profile[name] = text
 	}
-	return custom(name, k, set).orNull(func(c *customers.Patch) { set(c, "") })
-}
-
-// removable is a type that accepts an empty text too.
-func removable(k valueType[string]) valueType[string] {
-	k.blank = blankIsValue
-	read := k.read
-	k.read = func(in input, name string) (string, bool) {
-		if _, sent := in.(*Body).sent(name); sent && !in.present(name) {
-			return "", true
-		}
-		return read(in, name)
-	}
-	return k
+	return custom(name, t, set).orNull(func() { set("") })
 }
 
 // dateText is a calendar day as a text.
-func dateText() valueType[string] {
-	return parsed(dateDescription, func(text string) (string, bool) {
-		date, ok := parseDate(text)
-		return string(date), ok
-	})
-}
+var dateText = parsed(dateSchema, notADate, func(text string) (string, bool) {
+	date, ok := parseDate(text)
+	return string(date), ok
+})
 
 // customFields are values by name. As in PHP's texts, true is 1; unlike there,
 // false is 0, because only null and an empty text remove a value.
-func customFields() valueType[map[string]string] {
-	schema := func() *Schema {
+var customFields = valueType[map[string]string]{
+	description: description{blank: isValue, members: true, schema: func() *Schema {
 		scalar := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
 		scalar.shared = fieldName
 		return &Schema{Type: typeObject, AdditionalProperties: scalar}
-	}
-	return valueType[map[string]string]{description: description{schema: schema}, read: func(in input, name string) (map[string]string, bool) {
+	}},
+	read: func(in input, name string) (map[string]string, bool) {
 		object := in.(*Body).object(name)
 		if object == nil {
 			return nil, false
 		}
 		return object.texts(), true
-	}}
+	},
 }
 
 // texts returns the values of an object.

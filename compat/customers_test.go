@@ -103,7 +103,7 @@ func TestCountry(t *testing.T) {
 	} {
 		t.Run(sent, func(t *testing.T) {
 			q := ParseQuery("country=" + sent)
-			code, _ := country().read(q, "country")
+			code, _ := country.read(q, "country")
 			if message := q.wrong["country"]; message != "" {
 				code += "!" + message
 			}

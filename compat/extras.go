@@ -46,8 +46,8 @@ const maxExtras = 50
 
 // extras declares the extras of a booking: a list of objects, or its JSON. The site decides whether it
 // knows the field, and what counts as none. Null and an empty text are an empty list.
-func extras[T any](at func(*T) **slots.Extras, schema func() *Schema) Field[T] {
-	return Field[T]{declaration: declaration{name: "extras", clears: true, hideFromExample: true, valueType: description{schema: schema}}, read: func(in input, into *T) {
+func extras(schema func() *Schema, to **slots.Extras) Field {
+	return Field{name: "extras", description: bySite(schema), set: func(in input) {
 		var sent jsontext.Value
 		switch in := in.(type) {
 		case *Body:
@@ -59,7 +59,7 @@ func extras[T any](at func(*T) **slots.Extras, schema func() *Schema) Field[T] {
 			}
 		}
 		if sent != nil {
-			*at(into) = readExtras(sent)
+			*to = readExtras(sent)
 		}
 	}}
 }
@@ -108,16 +108,15 @@ func whole(value jsontext.Value) int64 {
 
 // couponCode declares the coupon code of a booking. The site decides whether it knows the field; anything
 // but a text is an unknown code.
-func couponCode[T any](at func(*T) *string) Field[T] {
-	f := value("coupon_code", anyText(), at).notInExample()
-	f.read = func(in input, into *T) {
-		if sent, ok := in.(*Body).sent("coupon_code"); ok {
+func couponCode(to *string) Field {
+	const name = "coupon_code"
+	return Field{name: name, description: bySite(anyText.schema), set: func(in input) {
+		if sent, ok := in.(*Body).sent(name); ok {
 			text, _, single := sent.Scalar()
 			if !single {
 				text = string(sent)
 			}
-			*at(into) = text
+			*to = text
 		}
-	}
-	return f
+	}}
 }

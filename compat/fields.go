@@ -1,253 +1,194 @@
 package compat
 
 import (
-	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/compat/jsontext"
 	"github.com/bookside/bookside/compat/texts"
 )
 
-// Field declares a parameter of a query or a field of a body, once: it reads the value into a T and
-// describes it in the OpenAPI document.
-type Field[T any] struct {
-	declaration
-	skip func(in input, into *T) bool // reports whether to ignore the field; may be nil
-	read func(in input, into *T)      // sets a member of into if a value was sent
-}
-
-// declaration is the part of a field that does not depend on its target.
-type declaration struct {
-	name            string
-	text            texts.Field // overrides the text for its name, where not empty
-	required        bool
-	alternative     string // the id that may replace this field, if it is required
-	hideFromExample bool   // left out of examples, see notInExample
-	impersonal      bool   // it does not search personal data
-	members         bool   // an object, whose members may be sent one by one
-	clears          bool   // null clears the field, see orNull
-	defaultValue    any    // the default in the form in which it would be sent; nil for none
-	valueType       description
-}
-
-// optional declares a field whose member stays nil unless it is sent.
-func optional[T, V any](name string, k valueType[V], at func(*T) **V) Field[T] {
-	return custom(name, k, func(into *T, sent V) { *at(into) = &sent })
-}
-
-// clearable declares an optional field that null clears: to 0, an empty text or an empty list.
-func clearable[T, V any](name string, k valueType[V], at func(*T) **V) Field[T] {
-	return optional(name, k, at).orNull(func(into *T) { *at(into) = new(V) })
-}
-
-// value declares a field whose member keeps its value unless it is sent.
-func value[T, V any](name string, k valueType[V], at func(*T) *V) Field[T] {
-	return custom(name, k, func(into *T, sent V) { *at(into) = sent })
-}
-
-// defaulted declares a field with a default.
-func defaulted[T, V any](name string, k valueType[V], defaultValue V, at func(*T) *V) Field[T] {
-	f := Field[T]{declaration: declaration{name: name, valueType: k.description, defaultValue: defaultValue}}
-	if k.word != nil {
-		f.defaultValue = k.word(defaultValue)
-	}
-	f.read = func(in input, into *T) {
-		sent, ok := k.read(in, name)
-		if !ok {
-			sent = defaultValue
-		}
-		*at(into) = sent
-	}
-	return f
+// Field is a parameter of a query or a field of a body: its name, the type of its values, and where a value goes. It
+// reads the value, and describes it in the OpenAPI document.
+type Field struct {
+	description
+	name         string
+	set          func(in input)      // puts a value that was sent where it goes
+	clear        func()              // puts there what null means, if it clears the field
+	skip         func(in input) bool // reports whether to ignore the field; may be nil
+	required     bool
+	unless       string // the id that may be sent instead of a required field
+	change       bool   // the body changes a record
+	defaultValue any    // as it would be sent; nil for none
 }
 
 // custom declares a field that calls set if it is sent.
-func custom[T, V any](name string, k valueType[V], set func(into *T, sent V)) Field[T] {
-	return Field[T]{declaration: declaration{name: name, valueType: k.description}, read: func(in input, into *T) {
-		if sent, ok := k.read(in, name); ok {
-			set(into, sent)
+func custom[V any](name string, t valueType[V], set func(sent V)) Field {
+	read := func(in input) {
+		if sent, ok := t.read(in, name); ok {
+			set(sent)
+		}
+	}
+	return Field{description: t.description, name: name, set: read, clear: func() { set(*new(V)) }}
+}
+
+// value declares a field whose target keeps its value unless it is sent.
+func value[V any](name string, t valueType[V], to *V) Field {
+	return custom(name, t, func(sent V) { *to = sent })
+}
+
+// optional declares a field whose target stays nil unless it is sent.
+func optional[V any](name string, t valueType[V], to **V) Field {
+	return custom(name, t, func(sent V) { *to = &sent })
+}
+
+// clearable declares an optional field that null clears: to 0, an empty text or an empty list.
+func clearable[V any](name string, t valueType[V], to **V) Field {
+	return optional(name, t, to).orNull(func() { *to = new(V) })
+}
+
+// defaulted declares a field with a default.
+func defaulted[V any](name string, t valueType[V], standard V, to *V) Field {
+	f := value(name, t, to)
+	*to, f.defaultValue = standard, standard
+	return f
+}
+
+// choice declares a field with one of several words, of which one is the default. message is for all others.
+func choice[V any](name string, words map[string]V, message, standard string, to *V) Field {
+	f := value(name, word(words, message), to)
+	*to, f.defaultValue = words[standard], standard
+	return f
+}
+
+// flag declares a boolean that is false by default.
+func flag(name string, to *bool) Field { return defaulted(name, boolean, false, to) }
+
+// object declares a field of a body that has members. They may also be sent one by one, under dotted names.
+func object(name string, members Fields) Field {
+	schema := func() *Schema { return SchemaOf(members.Describe("")).Concerning(name) }
+	return Field{description: description{schema: schema, blank: isValue, members: true}, name: name, set: func(in input) {
+		if inner := in.(*Body).object(name); inner != nil {
+			members.read(inner)
 		}
 	}}
 }
 
-// object declares a field of a body that has members. They may also be sent one by one, under dotted names.
-func object[T, M any](name string, members Fields[M], at func(*T) *M) Field[T] {
-	return Field[T]{
-		declaration: declaration{name: name, members: true, valueType: description{schema: func() *Schema { return SchemaOf(members.Describe()).Concerning(name) }}},
-		read: func(in input, into *T) {
-			if inner := in.(*Body).object(name); inner != nil {
-				members.read(inner, at(into))
-			}
-		},
-	}
-}
-
-// orNull makes null clear the field instead of counting as not sent. An empty text, which is all that a
-// form can send, does the same unless it is a valid value.
-func (f Field[T]) orNull(clear func(into *T)) Field[T] {
-	name, read, typ := f.name, f.read, f.valueType
-	f.clears = true
-	f.valueType.schema = func() *Schema { return nullable(typ.schema()) }
-	f.read = func(in input, into *T) {
-		if b := in.(*Body); b.null(name) || typ.blank == blankIsNothing && b.blank(name) {
-			clear(into)
-			return
-		}
-		read(in, into)
+// orNull makes null clear the field, and an empty text too unless it is a value.
+func (f Field) orNull(clear func()) Field {
+	f.clear, f.null = clear, isCleared
+	if f.blank == isNothing {
+		f.blank = isCleared
 	}
 	return f
 }
 
-// changing returns the fields for a change: null clears a text, except for the fields in kept, and is
-// rejected for whatever cannot be cleared, like 0 where it is not an id and an empty text where it is not a
-// value. Otherwise the response would confirm a change that was not made.
-func (fields Fields[T]) changing(kept ...string) Fields[T] {
-	fields = slices.Clone(fields)
-	for i, f := range fields {
-		if !f.clears && f.defaultValue == nil {
-			fields[i] = f.changing(f.valueType.blank == blankIsText && !slices.Contains(kept, f.name))
+// ignoredIf ignores the field, even if it is required, when the condition holds.
+func (f Field) ignoredIf(condition func(in input) bool) Field {
+	f.skip = condition
+	return f
+}
+
+// Fields are the fields of a query or a body, in the order of the document.
+type Fields []Field
+
+// requiring returns the same fields with the named ones required.
+func (fields Fields) requiring(names ...string) Fields { return fields.requiringUnless("", names...) }
+
+// requiringUnless returns the same fields with the named ones required unless an id is sent.
+func (fields Fields) requiringUnless(id string, names ...string) Fields {
+	for i := range fields {
+		if slices.Contains(names, fields[i].name) {
+			fields[i].required, fields[i].unless = true, id
 		}
 	}
 	return fields
 }
 
-func (f Field[T]) changing(clears bool) Field[T] {
-	name, read, typ := f.name, f.read, f.valueType
-	f.valueType.id = false // reads 0
-	if clears {
-		f.valueType.schema = func() *Schema { return nullable(typ.schema()) }
+// changing returns the fields for a change: whatever counts as not sent in a new record is refused, because the response
+// would confirm a change that was not made.
+func (fields Fields) changing() Fields {
+	for i := range fields {
+		fields[i].change = true
 	}
-	f.read = func(in input, into *T) {
-		b := in.(*Body)
-		switch {
-		case b.null(name) && clears:
-			read(b.with(name, jsontext.Value(`""`)), into)
-		case b.null(name), typ.blank == blankIsNothing && b.blank(name), typ.id && zero(in, name):
-			b.addProblem(name, rejected(mayNotBeEmpty))
-		default:
-			read(in, into)
-		}
-	}
-	return f
+	return fields
 }
 
-// about overrides the text of the field, and optionally its example.
-func (f Field[T]) about(about string, example ...string) Field[T] {
-	f.text.About, f.text.Example = about, strings.Join(example, "")
-	return f
+// only returns the named fields.
+func (fields Fields) only(names ...string) Fields {
+	return slices.DeleteFunc(fields, func(f Field) bool { return !slices.Contains(names, f.name) })
 }
 
-// unless ignores the field, even if it is required, when the condition holds.
-func (f Field[T]) unless(condition func(in input, into *T) bool) Field[T] {
-	f.skip = condition
-	return f
-}
-
-// notInExample leaves the field out of examples of bodies, because another field stands for it or few
-// requests have it.
-func (f Field[T]) notInExample() Field[T] {
-	f.hideFromExample = true
-	return f
-}
-
-// impersonal marks a parameter that searches texts without personal data. Keys that mask personal data may
-// send it, but no other text search.
-func (f Field[T]) impersonal() Field[T] {
-	f.declaration.impersonal = true
-	return f
-}
-
-// alternativeTo makes a required field optional if an id is sent.
-func (f Field[T]) alternativeTo(id string) Field[T] {
-	f.alternative = id
-	return f
-}
-
-// Fields are the fields of a query or a body, in the order of the document.
-type Fields[T any] []Field[T]
-
-// position returns the index of a field. A member of an object, even under its dotted name, has the
-// object's index. Other names come last.
-func (fields Fields[T]) position(name string) int {
+// position returns the index of a field. A member of an object, even under its dotted name, has the object's index.
+// Other names come last.
+func (fields Fields) position(name string) int {
 	name, _, _ = strings.Cut(name, ".")
-	at := slices.IndexFunc(fields, func(f Field[T]) bool { return f.name == name })
+	at := slices.IndexFunc(fields, func(f Field) bool { return f.name == name })
 	if at < 0 {
 		return len(fields)
 	}
 	return at
 }
 
-// read sets the members of into, and records problems in the input.
-func (fields Fields[T]) read(in input, into *T) {
+// read puts what was sent where it goes, and records problems in the input.
+func (fields Fields) read(in input) {
 	for i := range fields {
-		f := &fields[i]
-		needed := f.required && (f.alternative == "" || !sentID(in, f.alternative))
-		if f.skip != nil && f.skip(in, into) || f.valueType.id && !needed && zero(in, f.name) {
-			continue
-		}
-		f.read(in, into)
-		if needed && !f.sent(in) {
-			in.addProblem(f.name, invalid(required))
-		}
+		fields[i].read(in)
 	}
 }
 
-// Read reads a body. Its problems are in the Validation that the value must embed.
-func (fields Fields[T]) Read(b *Body) T {
-	var value T
-	fields.read(b, &value)
-	any(&value).(interface{ Adopt(found domain.Validation) }).Adopt(*b.validation)
-	return value
-}
-
-// sent reports whether the field, or one of its members, was sent and is not empty, or is null to clear it.
-func (f *Field[T]) sent(in input) bool {
-	return in.present(f.name) || f.members && in.(*Body).dotted(f.name) || f.clears && in.(*Body).null(f.name)
-}
-
-// requiring returns the same fields with the named ones required.
-func (fields Fields[T]) requiring(names ...string) Fields[T] {
-	return fields.with(func(f *Field[T]) { f.required = true }, names...)
-}
-
-// exampled returns the same fields with another example for one of them.
-func (fields Fields[T]) exampled(name, example string) Fields[T] {
-	return fields.with(func(f *Field[T]) { f.text.Example = example }, name)
-}
-
-// only returns the named fields.
-func (fields Fields[T]) only(names ...string) Fields[T] {
-	return slices.DeleteFunc(slices.Clone(fields), func(f Field[T]) bool { return !slices.Contains(names, f.name) })
-}
-
-// alternativeTo returns the same fields, with the named ones optional if an id is sent.
-func (fields Fields[T]) alternativeTo(id string, names ...string) Fields[T] {
-	return fields.with(func(f *Field[T]) { f.alternative = id }, names...)
-}
-
-// with returns the same fields with the named ones changed.
-func (fields Fields[T]) with(change func(*Field[T]), names ...string) Fields[T] {
-	fields = slices.Clone(fields)
-	for i := range fields {
-		if slices.Contains(names, fields[i].name) {
-			change(&fields[i])
-		}
+func (f *Field) read(in input) {
+	if f.skip != nil && f.skip(in) {
+		return
 	}
-	return fields
+	needed := f.required && (f.unless == "" || !sentID(in, f.unless))
+	switch meaning := f.meaning(in, needed); {
+	case meaning == isCleared:
+		f.clear()
+	case meaning == isNothing && f.change && f.defaultValue == nil:
+		in.addProblem(f.name, rejected(mayNotBeEmpty))
+	case meaning == isValue, f.members: // which may have been sent one by one
+		f.set(in)
+	}
+	if needed && !f.sent(in) {
+		in.addProblem(f.name, invalid(required))
+	}
 }
 
-// within turns the fields of a part of a T into fields of the T.
-func within[T, M any](part Fields[M], at func(*T) *M) Fields[T] {
-	fields := make(Fields[T], len(part))
-	for i, f := range part {
-		fields[i] = Field[T]{declaration: f.declaration, read: func(in input, into *T) { f.read(in, at(into)) }}
-		if f.skip != nil {
-			fields[i].skip = func(in input, into *T) bool { return f.skip(in, at(into)) }
-		}
+// meaning returns what was sent: by the type of the values if it is null, an empty text or, for an id, 0.
+func (f *Field) meaning(in input, needed bool) meaning {
+	switch b, isBody := in.(*Body); {
+	case isBody && b.null(f.name):
+		return f.ofNull()
+	case isBody && b.blank(f.name):
+		return f.blank
+	case f.zeroIsNothing && !needed && zero(in, f.name):
+		return isNothing
+	default:
+		return isValue
 	}
-	return fields
+}
+
+// ofNull returns what null means.
+func (f *Field) ofNull() meaning {
+	switch {
+	case f.null != clearsInChange:
+		return f.null
+	case f.change:
+		return isCleared
+	default:
+		return isNothing
+	}
+}
+
+// sent reports whether the field, or one of its members, was sent and is not empty, or is null and that means something.
+func (f *Field) sent(in input) bool {
+	if in.present(f.name) {
+		return true
+	}
+	b, isBody := in.(*Body)
+	return isBody && (f.members && b.dotted(f.name) || b.null(f.name) && f.ofNull() != isNothing)
 }
 
 // FieldDescription is a field as the document shows it.
@@ -258,33 +199,28 @@ type FieldDescription struct {
 	Schema   *Schema
 }
 
-// Describe returns the fields as the document shows them.
-func (fields Fields[T]) Describe() []FieldDescription {
+// Describe returns the fields as the document shows them. A section of requests.yaml has the texts that differ from those
+// of other fields of the same names.
+func (fields Fields) Describe(section string) []FieldDescription {
 	all := make([]FieldDescription, len(fields))
 	for i, f := range fields {
-		schema := f.valueType.schema()
-		if f.valueType.id && (!f.required || f.alternative != "") {
+		schema := f.schema()
+		if f.ofNull() == isCleared {
+			schema = nullable(schema)
+		}
+		if f.zeroIsNothing && !f.change && (!f.required || f.unless != "") {
 			allowZero(schema)
 		}
-		text := texts.OfSent(f.name)
-		schema.explain(texts.Field{About: cmp.Or(f.text.About, text.About), Example: cmp.Or(f.text.Example, text.Example)})
-		schema.Default, schema.unexampled = f.defaultValue, f.hideFromExample
+		text := texts.OfSent(section, f.name)
+		schema.explain(text.Field)
+		schema.Default, schema.unexampled = f.defaultValue, text.Rare
 		if f.defaultValue != nil && f.name != dryRun { // examples write nothing
 			schema.example = f.defaultValue
 		}
 		// A field that may be ignored or replaced is not always required.
-		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.alternative == "", Needed: f.required, Schema: schema}
+		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.unless == "", Needed: f.required, Schema: schema}
 	}
 	return all
-}
-
-// Names returns the names of the fields.
-func (fields Fields[T]) Names() []string {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
-	}
-	return names
 }
 
 // SchemaOf returns the schema of an object with these members. Other members are ignored, so they are
@@ -300,22 +236,73 @@ func SchemaOf(members []FieldDescription) *Schema {
 	return schema
 }
 
+// Declaration declares the fields of a query or a body.
+type Declaration[T any] struct {
+	request string               // the section of their texts, see Fields.Describe
+	fields  func(into *T) Fields // with their places in a T, which gets their defaults
+	targets *sync.Pool           // of *target[T]: making fields costs more than reading them
+}
+
+// target is a T with fields that have their places in it.
+type target[T any] struct {
+	value, defaults T
+	fields          Fields
+}
+
+func declare[T any](request string, fields func(into *T) Fields) Declaration[T] {
+	return Declaration[T]{request, fields, &sync.Pool{New: func() any {
+		t := new(target[T])
+		t.fields = fields(&t.value)
+		t.defaults = t.value
+		return t
+	}}}
+}
+
+// Read reads a body. Its problems are in the Validation that the value must embed.
+func (d Declaration[T]) Read(b *Body) T {
+	var value T
+	d.read(b, &value)
+	any(&value).(interface{ Adopt(found domain.Validation) }).Adopt(*b.validation)
+	return value
+}
+
+// read sets into to what was sent, and records problems in the input.
+func (d Declaration[T]) read(in input, into *T) {
+	t := d.targets.Get().(*target[T])
+	t.fields.read(in)
+	*into, t.value = t.value, t.defaults
+	d.targets.Put(t)
+}
+
+// Describe returns the fields as the document shows them.
+func (d Declaration[T]) Describe() []FieldDescription { return d.fields(new(T)).Describe(d.request) }
+
+// Names returns the names of the fields.
+func (d Declaration[T]) Names() []string {
+	fields := d.fields(new(T))
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
+}
+
 // Parameters are the parameters of a query.
 type Parameters[T any] struct {
-	Fields[T]
+	Declaration[T]
 	report func(messages map[string]string) error
 }
 
 // parameters declares parameters; report creates the error about wrong ones.
-func parameters[T any](report func(map[string]string) error, fields ...Field[T]) Parameters[T] {
-	return Parameters[T]{fields, report}
+func parameters[T any](request string, report func(map[string]string) error, fields func(into *T) Fields) Parameters[T] {
+	return Parameters[T]{declare(request, fields), report}
 }
 
 // read sets the members of into, and records problems in the query. Dates for timestamps are in the view's
 // zone.
 func (p Parameters[T]) read(v View, q *Query, into *T) {
 	q.zone = v.Location
-	p.Fields.read(q, into)
+	p.Declaration.read(q, into)
 }
 
 // Read reads a query. The error names all wrong parameters.

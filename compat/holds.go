@@ -37,8 +37,9 @@ const (
 )
 
 // NewHoldFields are the fields of POST /holds.
-var NewHoldFields = slices.Concat(within(bookingFields.only(slices.Concat(slotFields, checkedFields)...).exampled("start_time", "15:30"), func(h *bookings.NewHold) *bookings.New { return &h.New }), Fields[bookings.NewHold]{
-	defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, func(h *bookings.NewHold) *int64 { return &h.Minutes }),
+var NewHoldFields = declare("POST /holds", func(h *bookings.NewHold) Fields {
+	return append(bookingFields(&h.New).only(slices.Concat(slotFields, checkedFields)...),
+		defaulted("hold_minutes", integer(1, maxHoldMinutes), holdMinutes, &h.Minutes))
 })
 
 // HoldCreated is a sample of the answer to POST /holds.

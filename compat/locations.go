@@ -37,12 +37,14 @@ func shownStatus(stored string) string {
 }
 
 // LocationParameters are the parameters of the location list.
-var LocationParameters = parameters(domain.InvalidParameters,
-	page(func(f *catalog.LocationFilter) *int64 { return &f.Page }),
-	perPage(10, func(f *catalog.LocationFilter) *int64 { return &f.PerPage }),
-	optional("search", text(), func(f *catalog.LocationFilter) **string { return &f.Search }).about("Text anywhere in names or addresses, in any letter case", "high street"),
-	optional("status", word(activeWords, activeMessage), func(f *catalog.LocationFilter) **bool { return &f.Active }),
-)
+var LocationParameters = parameters("GET /locations", domain.InvalidParameters, func(f *catalog.LocationFilter) Fields {
+	return Fields{
+		page(&f.Page),
+		perPage(10, &f.PerPage),
+		optional("search", text, &f.Search),
+		optional("status", word(activeWords, activeMessage), &f.Active),
+	}
+})
 
 // LocationList returns a page of locations.
 func (v View) LocationList(page records.Page[catalog.Location]) List[Location] {

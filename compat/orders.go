@@ -1,10 +1,6 @@
 package compat
 
 import (
-	"time"
-
-	"github.com/shopspring/decimal"
-
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/orders"
 	"github.com/bookside/bookside/adapter/payments"
@@ -60,32 +56,35 @@ var orderSorts = map[string]orders.Sort{
 	"status":     orders.ByStatus,
 }
 
-// The words for the statuses of orders.
+// The words for the statuses of orders and invoices.
 var (
-	orderStatuses        = sameWords("open", "cancelled", "completed")
-	orderPaymentStatuses = sameWords("not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded")
-	fulfillmentStatuses  = sameWords("not_fulfilled", "partially_fulfilled", "fulfilled")
+	orderStatuses        = []string{"open", "cancelled", "completed"}
+	orderPaymentStatuses = []string{"not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded"}
+	fulfillmentStatuses  = []string{"not_fulfilled", "partially_fulfilled", "fulfilled"}
+	invoiceStatuses      = []string{"open", "paid", "partially_paid", "draft", "void", "uncollectible"}
 )
 
 // OrderParameters are the parameters of the order list.
-var OrderParameters = parameters(domain.InvalidParameters,
-	page(func(f *orders.Filter) *int64 { return &f.Page }),
-	perPage(10, func(f *orders.Filter) *int64 { return &f.PerPage }),
-	optional("customer_id", id(maxInt), func(f *orders.Filter) **int64 { return &f.CustomerID }).about("Id of the customer"),
-	optional("status", word(orderStatuses, "Unknown order status"), func(f *orders.Filter) **string { return &f.Status }),
-	optional("payment_status", word(orderPaymentStatuses, "Unknown payment status"), func(f *orders.Filter) **string { return &f.PaymentStatus }),
-	optional("fulfillment_status", word(fulfillmentStatuses, "Unknown fulfillment status"), func(f *orders.Filter) **string { return &f.FulfillmentStatus }),
-	optional("coupon_code", text(), func(f *orders.Filter) **string { return &f.CouponCode }).impersonal(),
-	optional("total_min", amount(), func(f *orders.Filter) **decimal.Decimal { return &f.TotalMin }),
-	optional("total_max", amount(), func(f *orders.Filter) **decimal.Decimal { return &f.TotalMax }),
-	optional("created_after", beginning(), func(f *orders.Filter) **time.Time { return &f.CreatedFrom }),
-	optional("created_before", end(), func(f *orders.Filter) **time.Time { return &f.CreatedBefore }),
-	optional("updated_from", beginning(), func(f *orders.Filter) **time.Time { return &f.UpdatedFrom }),
-	optional("updated_to", end(), func(f *orders.Filter) **time.Time { return &f.UpdatedBefore }),
-	optional("search", text(), func(f *orders.Filter) **string { return &f.Search }).about("Text anywhere in confirmation codes, customers' comments or coupon codes, in any letter case", "7F3K"),
-	defaulted("sort", word(orderSorts, unknownSort), orders.ByCreation, func(f *orders.Filter) *orders.Sort { return &f.Sort }),
-	descending(true, func(f *orders.Filter) *bool { return &f.Descending }),
-)
+var OrderParameters = parameters("GET /orders", domain.InvalidParameters, func(f *orders.Filter) Fields {
+	return Fields{
+		page(&f.Page),
+		perPage(10, &f.PerPage),
+		optional("customer_id", id(maxInt), &f.CustomerID),
+		optional("status", word(sameWords(orderStatuses...), "Unknown order status"), &f.Status),
+		optional("payment_status", word(sameWords(orderPaymentStatuses...), "Unknown payment status"), &f.PaymentStatus),
+		optional("fulfillment_status", word(sameWords(fulfillmentStatuses...), "Unknown fulfillment status"), &f.FulfillmentStatus),
+		optional("coupon_code", plainText, &f.CouponCode),
+		optional("total_min", amount, &f.TotalMin),
+		optional("total_max", amount, &f.TotalMax),
+		optional("created_after", beginning, &f.CreatedFrom),
+		optional("created_before", end, &f.CreatedBefore),
+		optional("updated_from", beginning, &f.UpdatedFrom),
+		optional("updated_to", end, &f.UpdatedBefore),
+		optional("search", text, &f.Search),
+		choice("sort", orderSorts, unknownSort, "created_at", &f.Sort),
+		descending("desc", &f.Descending),
+	}
+})
 
 // OrderList returns a page of orders.
 func (v View) OrderList(page records.Page[records.Order]) List[OrderRow] {
@@ -119,48 +118,45 @@ func orderWith[ID string | int64](v View, o records.Order, id func(int64) ID) or
 // without its items.
 type WrittenOrder order[int64]
 
-// forcedCoupon describes what force does to an order.
-const forcedCoupon = "Stores a coupon code that the order may not use"
-
 // OrderFields are the fields of PUT /orders/{id}.
-var OrderFields = orderFields.changing("confirmation_code")
-
-var orderFields = Fields[orders.Patch]{
-	flag("force", func(o *orders.Patch) *bool { return &o.Force }).about(forcedCoupon),
-	optional("customer_id", id(maxMediumInt), func(o *orders.Patch) **int64 { return &o.CustomerID }),
-	optional("subtotal", price(), func(o *orders.Patch) **decimal.Decimal { return &o.Subtotal }),
-	optional("total", price(), func(o *orders.Patch) **decimal.Decimal { return &o.Total }),
-	optional("tax_total", price(), func(o *orders.Patch) **decimal.Decimal { return &o.TaxTotal }),
-	optional("discount_total", price(), func(o *orders.Patch) **decimal.Decimal { return &o.DiscountTotal }),
-	optional("coupon_discount", price(), func(o *orders.Patch) **decimal.Decimal { return &o.CouponDiscount }),
-	optional("coupon_code", anyText(), func(o *orders.Patch) **string { return &o.CouponCode }).
-		orNull(func(o *orders.Patch) { o.Nulls = append(o.Nulls, "coupon_code") }),
-	optional("customer_comment", anyText(), func(o *orders.Patch) **string { return &o.CustomerComment }).
-		orNull(func(o *orders.Patch) { o.Nulls = append(o.Nulls, "customer_comment") }),
-	optional("notes", anyText(), func(o *orders.Patch) **string { return &o.Notes }),
-	optional("status", word(orderStatuses, oneOf("open", "cancelled", "completed")), func(o *orders.Patch) **string { return &o.Status }),
-	optional("payment_status", word(orderPaymentStatuses, oneOf("not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded")),
-		func(o *orders.Patch) **string { return &o.PaymentStatus }),
-	optional("fulfillment_status", word(fulfillmentStatuses, oneOf("not_fulfilled", "partially_fulfilled", "fulfilled")),
-		func(o *orders.Patch) **string { return &o.FulfillmentStatus }),
-	optional("confirmation_code", anyText(), func(o *orders.Patch) **string { return &o.ConfirmationCode }),
-	optional("ip_address", anyText(), func(o *orders.Patch) **string { return &o.IPAddress }).
-		orNull(func(o *orders.Patch) { o.Nulls = append(o.Nulls, "ip_address") }),
-	optional("source_id", anyText(), func(o *orders.Patch) **string { return &o.SourceID }).
-		orNull(func(o *orders.Patch) { o.Nulls = append(o.Nulls, "source_id") }),
-	optional("source_url", anyText(), func(o *orders.Patch) **string { return &o.SourceURL }).
-		orNull(func(o *orders.Patch) { o.Nulls = append(o.Nulls, "source_url") }),
-}
+var OrderFields = declare("an order", func(o *orders.Patch) Fields { return orderFields(o).changing() })
 
 // NewOrderFields are the fields of POST /orders.
-var NewOrderFields = within(orderFields, func(o *orders.New) *orders.Patch { return &o.Patch }).requiring("customer_id", "subtotal", "total")
+var NewOrderFields = declare("an order", func(o *orders.New) Fields {
+	return orderFields(&o.Patch).requiring("customer_id", "subtotal", "total")
+})
+
+func orderFields(o *orders.Patch) Fields {
+	return Fields{
+		flag("force", &o.Force),
+		optional("customer_id", id(maxMediumInt), &o.CustomerID),
+		optional("subtotal", price, &o.Subtotal),
+		optional("total", price, &o.Total),
+		optional("tax_total", price, &o.TaxTotal),
+		optional("discount_total", price, &o.DiscountTotal),
+		optional("coupon_discount", price, &o.CouponDiscount),
+		orNULL("coupon_code", &o.CouponCode, "coupon_code", &o.Nulls),
+		orNULL("customer_comment", &o.CustomerComment, "customer_comment", &o.Nulls),
+		optional("notes", anyText, &o.Notes),
+		optional("status", oneWord(orderStatuses...), &o.Status),
+		optional("payment_status", oneWord(orderPaymentStatuses...), &o.PaymentStatus),
+		optional("fulfillment_status", oneWord(fulfillmentStatuses...), &o.FulfillmentStatus),
+		optional("confirmation_code", fixedText, &o.ConfirmationCode),
+		orNULL("ip_address", &o.IPAddress, "ip_address", &o.Nulls),
+		orNULL("source_id", &o.SourceID, "source_id", &o.Nulls),
+		orNULL("source_url", &o.SourceURL, "source_url", &o.Nulls),
+	}
+}
+
+// orNULL declares a text for a column that null sets to NULL, and not to an empty text.
+func orNULL(name string, to **string, column string, nulls *[]string) Field {
+	return optional(name, anyText, to).orNull(func() { *nulls = append(*nulls, column) })
+}
 
 // OrderWritten returns the response to POST /orders and PUT /orders/{id}.
 func (v View) OrderWritten(o records.Order) WrittenOrder {
 	return WrittenOrder(orderWith(v, o, itself))
 }
-
-var invoiceStatuses = sameWords("open", "paid", "partially_paid", "draft", "void", "uncollectible")
 
 // InvoiceChange is the body of PUT /orders/{id}/invoices/{invoice_id}.
 type InvoiceChange struct {
@@ -168,16 +164,14 @@ type InvoiceChange struct {
 	Force bool // marks an uncovered invoice as paid
 }
 
-// forcedInvoice describes what force does to an invoice.
-const forcedInvoice = "Sets an invoice to paid that payments do not cover"
-
 // InvoiceFields are the fields of PUT /orders/{id}/invoices/{invoice_id}.
-var InvoiceFields = Fields[InvoiceChange]{
-	flag("force", func(i *InvoiceChange) *bool { return &i.Force }).about(forcedInvoice),
-	optional("status", word(invoiceStatuses, oneOf("open", "paid", "partially_paid", "draft", "void", "uncollectible")),
-		func(i *InvoiceChange) **string { return &i.Status }),
-	optional("charge_amount", price(), func(i *InvoiceChange) **decimal.Decimal { return &i.ChargeAmount }),
-}.changing()
+var InvoiceFields = declare("PUT /orders/{id}/invoices/{invoice_id}", func(i *InvoiceChange) Fields {
+	return Fields{
+		flag("force", &i.Force),
+		optional("status", oneWord(invoiceStatuses...), &i.Status),
+		optional("charge_amount", price, &i.ChargeAmount),
+	}.changing()
+})
 
 // InvoiceUpdated is the response to PUT /orders/{id}/invoices/{invoice_id}, without its record.
 var InvoiceUpdated = bothMessage[Invoice]("Invoice updated successfully")

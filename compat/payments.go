@@ -4,9 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/payments"
@@ -43,24 +40,26 @@ var paymentSorts = map[string]payments.Sort{
 }
 
 // PaymentParameters are the parameters of the payment list.
-var PaymentParameters = parameters(domain.InvalidParameters,
-	page(func(f *payments.Filter) *int64 { return &f.Page }),
-	perPage(10, func(f *payments.Filter) *int64 { return &f.PerPage }),
-	optional("customer_id", id(maxInt), func(f *payments.Filter) **int64 { return &f.CustomerID }).about("Id of the customer"),
-	optional("order_id", id(maxInt), func(f *payments.Filter) **int64 { return &f.OrderID }).about("Id of the order"),
-	optional("status", text(), func(f *payments.Filter) **string { return &f.Status }).about("succeeded, processing or failed", "succeeded").impersonal(),
-	optional("payment_method", text(), func(f *payments.Filter) **string { return &f.PaymentMethod }).impersonal(),
-	optional("processor", text(), func(f *payments.Filter) **string { return &f.Processor }).impersonal(),
-	optional("amount_min", amount(), func(f *payments.Filter) **decimal.Decimal { return &f.AmountMin }),
-	optional("amount_max", amount(), func(f *payments.Filter) **decimal.Decimal { return &f.AmountMax }),
-	optional("date_from", beginning(), func(f *payments.Filter) **time.Time { return &f.CreatedFrom }).about("First day of creation"),
-	optional("date_to", end(), func(f *payments.Filter) **time.Time { return &f.CreatedBefore }).about("Last day of creation"),
-	optional("updated_from", beginning(), func(f *payments.Filter) **time.Time { return &f.UpdatedFrom }),
-	optional("updated_to", end(), func(f *payments.Filter) **time.Time { return &f.UpdatedBefore }),
-	optional("search", text(), func(f *payments.Filter) **string { return &f.Search }).about("Text anywhere in tokens, notes or receipt numbers, in any letter case", "R-2026"),
-	defaulted("sort", word(paymentSorts, unknownSort), payments.ByCreation, func(f *payments.Filter) *payments.Sort { return &f.Sort }),
-	descending(true, func(f *payments.Filter) *bool { return &f.Descending }),
-)
+var PaymentParameters = parameters("GET /payments", domain.InvalidParameters, func(f *payments.Filter) Fields {
+	return Fields{
+		page(&f.Page),
+		perPage(10, &f.PerPage),
+		optional("customer_id", id(maxInt), &f.CustomerID),
+		optional("order_id", id(maxInt), &f.OrderID),
+		optional("status", plainText, &f.Status),
+		optional("payment_method", plainText, &f.PaymentMethod),
+		optional("processor", plainText, &f.Processor),
+		optional("amount_min", amount, &f.AmountMin),
+		optional("amount_max", amount, &f.AmountMax),
+		optional("date_from", beginning, &f.CreatedFrom),
+		optional("date_to", end, &f.CreatedBefore),
+		optional("updated_from", beginning, &f.UpdatedFrom),
+		optional("updated_to", end, &f.UpdatedBefore),
+		optional("search", text, &f.Search),
+		choice("sort", paymentSorts, unknownSort, "created_at", &f.Sort),
+		descending("desc", &f.Descending),
+	}
+})
 
 // PaymentList returns a page of payments.
 func (v View) PaymentList(page records.Page[records.Payment]) List[Payment] {
@@ -115,38 +114,33 @@ var paymentStatuses = map[string]string{
 	"failed": "failed", "refunded": "refunded",
 }
 
-// forcedRefund describes what force does to a payment.
-const forcedRefund = "Records refunds that exceed the payments"
-
 // PaymentFields are the fields of PUT /payments/{id}.
-var PaymentFields = paymentPatchFields.changing("processor", "payment_method", "payment_portion", "kind", "receipt_number")
-
-var paymentPatchFields = Fields[payments.Patch]{
-	flag("force", func(p *payments.Patch) *bool { return &p.Force }).about(forcedRefund),
-	optional("amount", price(), func(p *payments.Patch) **decimal.Decimal { return &p.Amount }),
-	optional("processor", anyText(), func(p *payments.Patch) **string { return &p.Processor }),
-	optional("payment_method", anyText(), func(p *payments.Patch) **string { return &p.PaymentMethod }),
-	optional("payment_portion", anyText(), func(p *payments.Patch) **string { return &p.PaymentPortion }),
-	optional("kind", anyText(), func(p *payments.Patch) **string { return &p.Kind }),
-	optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), func(p *payments.Patch) **string { return &p.Status }).
-		about("succeeded, processing or failed; completed means succeeded, pending means processing. A new payment that is refunded is a successful one of kind refund; "+
-			"an existing one stays, and what was not given back yet is, or up to the amount that is sent with it", "succeeded"),
-	optional("transaction_id", anyText(), func(p *payments.Patch) **string { return &p.Token }).notInExample().
-		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "token") }).about("Another name for token, which counts if both are sent", "pi_1a2b3c"),
-	optional("token", anyText(), func(p *payments.Patch) **string { return &p.Token }).
-		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "token") }),
-	optional("notes", anyText(), func(p *payments.Patch) **string { return &p.Notes }).
-		orNull(func(p *payments.Patch) { p.Nulls = append(p.Nulls, "notes") }),
-	optional("receipt_number", anyText(), func(p *payments.Patch) **string { return &p.ReceiptNumber }),
-}
+var PaymentFields = declare("a payment", func(p *payments.Patch) Fields { return paymentFields(p).changing() })
 
 // NewPaymentFields are the fields of POST /payments.
-var NewPaymentFields = slices.Concat(Fields[payments.New]{
-	optional("order_id", id(maxInt), func(p *payments.New) **int64 { return &p.OrderID }),
-	optional("booking_id", id(maxInt), func(p *payments.New) **int64 { return &p.BookingID }).notInExample(),
-	value("customer_id", id(maxMediumInt), func(p *payments.New) *int64 { return &p.CustomerID }).notInExample().
-		about("Id of the order's customer, which need not be sent", "10"),
-}, within(paymentPatchFields, func(p *payments.New) *payments.Patch { return &p.Patch })).requiring("amount")
+var NewPaymentFields = declare("POST /payments", func(p *payments.New) Fields {
+	return append(Fields{
+		optional("order_id", id(maxInt), &p.OrderID),
+		optional("booking_id", id(maxInt), &p.BookingID),
+		value("customer_id", id(maxMediumInt), &p.CustomerID),
+	}, paymentFields(&p.Patch)...).requiring("amount")
+})
+
+func paymentFields(p *payments.Patch) Fields {
+	return Fields{
+		flag("force", &p.Force),
+		optional("amount", price, &p.Amount),
+		optional("processor", fixedText, &p.Processor),
+		optional("payment_method", fixedText, &p.PaymentMethod),
+		optional("payment_portion", fixedText, &p.PaymentPortion),
+		optional("kind", fixedText, &p.Kind),
+		optional("status", word(paymentStatuses, "Must be succeeded, processing or failed"), &p.Status),
+		orNULL("transaction_id", &p.Token, "token", &p.Nulls),
+		orNULL("token", &p.Token, "token", &p.Nulls),
+		orNULL("notes", &p.Notes, "notes", &p.Nulls),
+		optional("receipt_number", fixedText, &p.ReceiptNumber),
+	}
+}
 
 // PaymentCreated is the response to POST /payments, without its record.
 var PaymentCreated = successMessage[WrittenPayment]("Payment created successfully")
@@ -177,9 +171,9 @@ func (v View) writtenPayment(p records.Payment) WrittenPayment {
 	}
 }
 
-// paymentFields are the fields of a payment, in the order in which the first wrong one is reported, with
+// paymentWords are the fields of a payment, in the order in which the first wrong one is reported, with
 // their own wording where they have one.
-var paymentFields = []struct{ name, words string }{
+var paymentWords = []struct{ name, words string }{
 	{"order_id", "order ID"}, {"booking_id", "booking ID"}, {"amount", "amount"}, {"customer_id", "customer ID"}, {"status", "payment status"},
 	{"processor", "processor"}, {"payment_method", "payment method"}, {"payment_portion", "payment portion"}, {"kind", "kind"},
 	{"token", "token"}, {"transaction_id", "transaction ID"}, {"notes", "notes"}, {"force", "force"}, {"receipt_number", "receipt number"},
@@ -189,7 +183,7 @@ var paymentFields = []struct{ name, words string }{
 // first wrong one.
 func PaymentFault(fields map[string]string) string {
 	var missing, wrong []string
-	for _, f := range paymentFields {
+	for _, f := range paymentWords {
 		switch fields[f.name] {
 		case "":
 		case required:

@@ -20,8 +20,8 @@ var personal = []string{
 
 // Personal returns the names of parameters that search personal data.
 func (p Parameters[T]) Personal() (names []string) {
-	for _, f := range p.Fields {
-		if f.valueType.anyText && !f.declaration.impersonal {
+	for _, f := range p.fields(new(T)) {
+		if f.personal {
 			names = append(names, f.name)
 		}
 	}

@@ -144,23 +144,24 @@ func (q *Query) Records(name string) int64 {
 }
 
 // PageParameters are the parameters of lists that support only pages.
-var PageParameters = parameters(domain.InvalidParameters,
-	page(func(p *session.Paging) *int64 { return &p.Page }), perPage(10, func(p *session.Paging) *int64 { return &p.PerPage }))
+var PageParameters = parameters("", domain.InvalidParameters, func(p *session.Paging) Fields {
+	return Fields{page(&p.Page), perPage(10, &p.PerPage)}
+})
 
 // Parameters of requests that may be forced. They are fields of the body too.
 var (
-	DeleteBookingParameters = parameters(domain.InvalidRequest, force("Deletes an approved or completed booking too"))
-	UpdateInvoiceParameters = parameters(domain.InvalidRequest, force(forcedInvoice))
-	WriteOrderParameters    = parameters(domain.InvalidRequest, force(forcedCoupon))
-	WritePaymentParameters  = parameters(domain.InvalidRequest, force(forcedRefund))
+	DeleteBookingParameters = forceable("DELETE /bookings/{id}")
+	UpdateInvoiceParameters = forceable("PUT /orders/{id}/invoices/{invoice_id}")
+	WriteOrderParameters    = forceable("an order")
+	WritePaymentParameters  = forceable("a payment")
 )
+
+func forceable(request string) Parameters[bool] {
+	return parameters(request, domain.InvalidRequest, func(force *bool) Fields { return Fields{flag("force", force)} })
+}
 
 // ReadForce reads the parameter force of a request without fields of its own, which may also be in its body.
 func ReadForce(b *Body) (force bool, err error) {
-	DeleteBookingParameters.Fields.read(b, &force)
+	DeleteBookingParameters.Declaration.read(b, &force)
 	return force, b.Err()
-}
-
-func force(about string) Field[bool] {
-	return flag("force", func(force *bool) *bool { return force }).about(about)
 }

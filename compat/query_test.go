@@ -22,15 +22,14 @@ func valueOf[V any](s input, name string, k valueType[V]) *V {
 }
 
 // fieldOf returns what a field reads from a source.
-func fieldOf[T any](s input, f Field[T]) (into T) {
-	f.read(s, &into)
+func fieldOf[T any](s input, field func(into *T) Field) (into T) {
+	f := field(&into)
+	f.read(s)
 	return into
 }
 
 // Err returns an error that names every wrong parameter.
-func (q *Query) Err() error { return parameters[int](domain.InvalidParameters).err(q) }
-
-func identity[T any](into *T) *T { return into }
+func (q *Query) Err() error { return PageParameters.err(q) }
 
 // invalidParameters returns the parameters an error names, with their messages.
 func invalidParameters(t testing.TB, err error) map[string]string {
@@ -94,7 +93,7 @@ func TestParseQuery(t *testing.T) {
 			t.Parallel()
 			q := ParseQuery(c.raw)
 			got := ""
-			if text := valueOf(q, "a", text()); text != nil {
+			if text := valueOf(q, "a", text); text != nil {
 				got = *text
 			}
 			if got != c.want {
@@ -193,7 +192,7 @@ func TestID(t *testing.T) {
 func TestAmount(t *testing.T) {
 	t.Parallel()
 	const no, far = "!Must be a number", "!Must be between -9999999999999999.9999 and 9999999999999999.9999"
-	runGetter(t, func(q *Query) *decimal.Decimal { return valueOf(q, "a", amount()) }, decimal.Decimal.String, []getterCase{
+	runGetter(t, func(q *Query) *decimal.Decimal { return valueOf(q, "a", amount) }, decimal.Decimal.String, []getterCase{
 		{"whole", "12", "12"},
 		{"a fraction", "12.50", "12.5"},
 		{"many decimals", "0.00001", "0.00001"},
@@ -244,14 +243,14 @@ func TestBoolean(t *testing.T) {
 	for _, word := range []string{"2", "-1", "01", "1.0", "t", "f", "y", "n", "null", "enabled", "true,false"} {
 		cases = append(cases, getterCase{word, word, "!Must be true or false"})
 	}
-	runGetter(t, func(q *Query) *bool { return valueOf(q, "a", boolean()) }, func(b bool) string { return fmt.Sprint(b) }, cases)
+	runGetter(t, func(q *Query) *bool { return valueOf(q, "a", boolean) }, func(b bool) string { return fmt.Sprint(b) }, cases)
 }
 
 func TestFlag(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{"": false, "a": false, "a=": false, "a=0": false, "a=no": false, "a=1": true, "a=on": true, "a=maybe": false, "a[]=1": false} {
 		t.Run(raw, func(t *testing.T) {
-			if got := fieldOf(ParseQuery(raw), flag("a", identity[bool])); got != want {
+			if got := fieldOf(ParseQuery(raw), func(on *bool) Field { return flag("a", on) }); got != want {
 				t.Errorf("%q gives %v", raw, got)
 			}
 		})
@@ -261,7 +260,7 @@ func TestFlag(t *testing.T) {
 func TestDate(t *testing.T) {
 	t.Parallel()
 	const no = "!Must be a date in the format YYYY-MM-DD"
-	runGetter(t, func(q *Query) *session.Date { return valueOf(q, "a", date()) }, func(d session.Date) string { return string(d) }, []getterCase{
+	runGetter(t, func(q *Query) *session.Date { return valueOf(q, "a", date) }, func(d session.Date) string { return string(d) }, []getterCase{
 		{"plain", "2026-11-21", "2026-11-21"},
 		{"blanks around", "+2026-11-21+", "2026-11-21"},
 		{"not sent", "", ""},
@@ -303,11 +302,11 @@ func TestWord(t *testing.T) {
 	})
 }
 
-func TestWordOr(t *testing.T) {
+func TestChoice(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]int{"": 9, "a=": 9, "a=x": 1, "a=X": 1, "a=y": 9} {
 		t.Run(raw, func(t *testing.T) {
-			if got := fieldOf(ParseQuery(raw), defaulted("a", word(map[string]int{"x": 1}, "no"), 9, identity[int])); got != want {
+			if got := fieldOf(ParseQuery(raw), func(n *int) Field { return choice("a", map[string]int{"x": 1, "z": 9}, "no", "z", n) }); got != want {
 				t.Errorf("%q gives %d, want %d", raw, got, want)
 			}
 		})
@@ -318,12 +317,12 @@ func TestDescending(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{"": true, "order=asc": false, "order=ASC": false, "order=Desc": true} {
 		q := ParseQuery(raw)
-		if got := fieldOf(q, descending(true, identity[bool])); got != want || q.Err() != nil {
+		if got := fieldOf(q, func(on *bool) Field { return descending("desc", on) }); got != want || q.Err() != nil {
 			t.Errorf("%q gives %v, %v", raw, got, q.Err())
 		}
 	}
 	q := ParseQuery("order=down")
-	fieldOf(q, descending(false, identity[bool]))
+	fieldOf(q, func(on *bool) Field { return descending("asc", on) })
 	if diff := cmp.Diff(map[string]string{"order": "Must be asc or desc"}, invalidParameters(t, q.Err())); diff != "" {
 		t.Errorf("order=down (-want +got):\n%s", diff)
 	}
@@ -368,9 +367,7 @@ func TestWords(t *testing.T) {
 func longList(word string) string { return strings.Repeat(word+",", 200) }
 
 func pagingOf(q *Query, standard int64) (p session.Paging) {
-	Fields[session.Paging]{
-		page(func(p *session.Paging) *int64 { return &p.Page }), perPage(standard, func(p *session.Paging) *int64 { return &p.PerPage }),
-	}.read(q, &p)
+	Fields{page(&p.Page), perPage(standard, &p.PerPage)}.read(q)
 	return p
 }
 
@@ -410,13 +407,13 @@ func TestErrNamesEveryParameter(t *testing.T) {
 	t.Parallel()
 	q := ParseQuery("a=x&b=x&c=2026&d=maybe&e=%00&f=fine&g[]=1")
 	valueOf(q, "a", integer(1, 2))
-	valueOf(q, "a", date())
-	valueOf(q, "b", amount())
-	valueOf(q, "c", date())
-	valueOf(q, "d", boolean())
-	valueOf(q, "e", text())
-	valueOf(q, "f", text())
-	valueOf(q, "g", text())
+	valueOf(q, "a", date)
+	valueOf(q, "b", amount)
+	valueOf(q, "c", date)
+	valueOf(q, "d", boolean)
+	valueOf(q, "e", text)
+	valueOf(q, "f", text)
+	valueOf(q, "g", text)
 	want := map[string]string{
 		"a": "Must be an integer", "b": "Must be a number", "c": "Must be a date in the format YYYY-MM-DD", "d": "Must be true or false",
 		"e": "Must be valid UTF-8 without control characters", "g": "Must be a single value, not a list",
@@ -436,15 +433,15 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		for name, sent := range map[string]func(*Query) bool{
-			"text":    func(q *Query) bool { return valueOf(q, "a", text()) != nil },
+			"text":    func(q *Query) bool { return valueOf(q, "a", text) != nil },
 			"integer": func(q *Query) bool { return valueOf(q, "a", integer(-5, maxInt)) != nil },
 			"id":      func(q *Query) bool { return valueOf(q, "a", id(maxMediumInt)) != nil },
-			"amount":  func(q *Query) bool { return valueOf(q, "a", amount()) != nil },
-			"date":    func(q *Query) bool { return valueOf(q, "a", date()) != nil },
-			"span":    func(q *Query) bool { return valueOf(q, "a", span()) != nil },
-			"from":    func(q *Query) bool { return valueOf(q, "a", beginning()) != nil },
-			"through": func(q *Query) bool { return valueOf(q, "a", end()) != nil },
-			"boolean": func(q *Query) bool { return valueOf(q, "a", boolean()) != nil },
+			"amount":  func(q *Query) bool { return valueOf(q, "a", amount) != nil },
+			"date":    func(q *Query) bool { return valueOf(q, "a", date) != nil },
+			"span":    func(q *Query) bool { return valueOf(q, "a", span) != nil },
+			"from":    func(q *Query) bool { return valueOf(q, "a", beginning) != nil },
+			"through": func(q *Query) bool { return valueOf(q, "a", end) != nil },
+			"boolean": func(q *Query) bool { return valueOf(q, "a", boolean) != nil },
 			"word":    func(q *Query) bool { return valueOf(q, "a", word(bookingSorts, "unknown")) != nil },
 		} {
 			q := ParseQuery(raw)

@@ -2,7 +2,6 @@ package compat
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -111,28 +110,30 @@ type ServiceQuery struct {
 }
 
 // ServiceParameters are the parameters of the service list.
-var ServiceParameters = parameters(domain.InvalidParameters,
-	serviceIncludes(func(s *ServiceQuery) *ServiceIncludes { return &s.Include }, "category", "agents", "locations", "categories", "extras"),
-	page(func(s *ServiceQuery) *int64 { return &s.Page }),
-	perPage(10, func(s *ServiceQuery) *int64 { return &s.PerPage }),
-	optional("search", text(), func(s *ServiceQuery) **string { return &s.Search }).about("Text anywhere in names and descriptions, in any letter case", "massage").impersonal(),
-	optional("name", text(), func(s *ServiceQuery) **string { return &s.Name }).impersonal(),
-	optional("status", word(enabledStatuses, enabledMessage), func(s *ServiceQuery) **string { return &s.Status }),
-	optional("visibility", word(visibilities, visibilityMessage), func(s *ServiceQuery) **string { return &s.Visibility }),
-	optional("category_id", idOrNone(), func(s *ServiceQuery) **int64 { return &s.CategoryID }).about("Id of the category; 0 for services without one"),
-	optional("location_id", id(maxInt), func(s *ServiceQuery) **int64 { return &s.LocationID }).about("Id of a location where the service is offered"),
-	optional("agent_id", id(maxInt), func(s *ServiceQuery) **int64 { return &s.AgentID }).about("Id of an agent who offers the service"),
-	optional("price_min", amount(), func(s *ServiceQuery) **decimal.Decimal { return &s.PriceMin }).about("Lowest amount to be charged", "50"),
-	optional("price_max", amount(), func(s *ServiceQuery) **decimal.Decimal { return &s.PriceMax }).about("Highest amount to be charged", "100"),
-	optional("duration_min", integer(0, maxInt), func(s *ServiceQuery) **int64 { return &s.DurationMin }),
-	optional("duration_max", integer(0, maxInt), func(s *ServiceQuery) **int64 { return &s.DurationMax }),
-	optional("created_after", beginning(), func(s *ServiceQuery) **time.Time { return &s.CreatedFrom }),
-	optional("created_before", end(), func(s *ServiceQuery) **time.Time { return &s.CreatedBefore }),
-	optional("updated_after", beginning(), func(s *ServiceQuery) **time.Time { return &s.UpdatedFrom }),
-	optional("updated_before", end(), func(s *ServiceQuery) **time.Time { return &s.UpdatedBefore }),
-	defaulted("order_by", word(serviceSorts, unknownSort), catalog.ServicesByID, func(s *ServiceQuery) *catalog.ServiceSort { return &s.Sort }),
-	descending(false, func(s *ServiceQuery) *bool { return &s.Descending }),
-)
+var ServiceParameters = parameters("GET /services", domain.InvalidParameters, func(s *ServiceQuery) Fields {
+	return Fields{
+		serviceIncludes(&s.Include, "category", "agents", "locations", "categories", "extras"),
+		page(&s.Page),
+		perPage(10, &s.PerPage),
+		optional("search", plainText, &s.Search),
+		optional("name", plainText, &s.Name),
+		optional("status", word(enabledStatuses, enabledMessage), &s.Status),
+		optional("visibility", word(visibilities, visibilityMessage), &s.Visibility),
+		optional("category_id", idOrNone, &s.CategoryID),
+		optional("location_id", id(maxInt), &s.LocationID),
+		optional("agent_id", id(maxInt), &s.AgentID),
+		optional("price_min", amount, &s.PriceMin),
+		optional("price_max", amount, &s.PriceMax),
+		optional("duration_min", integer(0, maxInt), &s.DurationMin),
+		optional("duration_max", integer(0, maxInt), &s.DurationMax),
+		optional("created_after", beginning, &s.CreatedFrom),
+		optional("created_before", end, &s.CreatedBefore),
+		optional("updated_after", beginning, &s.UpdatedFrom),
+		optional("updated_before", end, &s.UpdatedBefore),
+		choice("order_by", serviceSorts, unknownSort, "id", &s.Sort),
+		descending("asc", &s.Descending),
+	}
+})
 
 // ServiceFilter reads the parameters of the service list.
 func (v View) ServiceFilter(q *Query) (catalog.ServiceFilter, ServiceIncludes, error) {
@@ -143,12 +144,13 @@ func (v View) ServiceFilter(q *Query) (catalog.ServiceFilter, ServiceIncludes, e
 }
 
 // ServiceIncludeParameters are the parameters of a single service.
-var ServiceIncludeParameters = parameters(domain.InvalidParameters,
-	serviceIncludes(func(s *ServiceIncludes) *ServiceIncludes { return s }, "category", "agents", "locations", "extras"))
+var ServiceIncludeParameters = parameters("", domain.InvalidParameters, func(s *ServiceIncludes) Fields {
+	return Fields{serviceIncludes(s, "category", "agents", "locations", "extras")}
+})
 
-func serviceIncludes[T any](at func(*T) *ServiceIncludes, known ...string) Field[T] {
-	return custom(IncludeParameter, words(known...), func(into *T, words map[string]bool) {
-		*at(into) = ServiceIncludes{
+func serviceIncludes(to *ServiceIncludes, known ...string) Field {
+	return custom(IncludeParameter, words(known...), func(words map[string]bool) {
+		*to = ServiceIncludes{
 			ServiceIncludes: catalog.ServiceIncludes{Category: words["category"], Agents: words["agents"], Locations: words["locations"], Extras: words["extras"]},
 			Categories:      words["categories"],
 		}
@@ -223,29 +225,31 @@ func agentNames[ID string | int64](agents []slots.AgentName, id func(int64) ID) 
 }
 
 // ServiceFields are the fields of PUT /services/{id}.
-var ServiceFields = serviceFields.changing("name")
-
-var serviceFields = Fields[catalog.ServicePatch]{
-	optional("name", anyText(), func(s *catalog.ServicePatch) **string { return &s.Name }),
-	optional("short_description", anyText(), func(s *catalog.ServicePatch) **string { return &s.ShortDescription }),
-	clearable("description", anyText(), func(s *catalog.ServicePatch) **string { return &s.Description }),
-	optional("duration", integer(1, maxInt), func(s *catalog.ServicePatch) **int64 { return &s.Duration }),
-	optional("price_min", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.PriceMin }),
-	optional("price_max", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.PriceMax }),
-	optional("charge_amount", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.ChargeAmount }),
-	optional("deposit_amount", price(), func(s *catalog.ServicePatch) **decimal.Decimal { return &s.DepositAmount }),
-	optional("capacity_min", integer(0, maxCapacity), func(s *catalog.ServicePatch) **int64 { return &s.CapacityMin }),
-	optional("capacity_max", integer(1, maxCapacity), func(s *catalog.ServicePatch) **int64 { return &s.CapacityMax }),
-	optional("order_number", integer(0, maxInt), func(s *catalog.ServicePatch) **int64 { return &s.OrderNumber }),
-	clearable("selection_image_id", idOrNone(), func(s *catalog.ServicePatch) **int64 { return &s.SelectionImageID }),
-	optional("status", word(enabledStatuses, enabledMessage), func(s *catalog.ServicePatch) **string { return &s.Status }),
-	optional("visibility", word(visibilities, visibilityMessage), func(s *catalog.ServicePatch) **string { return &s.Visibility }),
-	clearable("category_id", idOrNone(), func(s *catalog.ServicePatch) **int64 { return &s.CategoryID }),
-	optional("customer_limit", anyText(), func(s *catalog.ServicePatch) **string { return &s.CustomerLimit }),
-}
+var ServiceFields = declare("", func(s *catalog.ServicePatch) Fields { return serviceFields(s).changing() })
 
 // NewServiceFields are the fields of POST /services.
-var NewServiceFields = within(serviceFields, func(s *catalog.NewService) *catalog.ServicePatch { return &s.ServicePatch }).requiring("name")
+var NewServiceFields = declare("", func(s *catalog.NewService) Fields { return serviceFields(&s.ServicePatch).requiring("name") })
+
+func serviceFields(s *catalog.ServicePatch) Fields {
+	return Fields{
+		optional("name", fixedText, &s.Name),
+		optional("short_description", anyText, &s.ShortDescription),
+		clearable("description", anyText, &s.Description),
+		optional("duration", integer(1, maxInt), &s.Duration),
+		optional("price_min", price, &s.PriceMin),
+		optional("price_max", price, &s.PriceMax),
+		optional("charge_amount", price, &s.ChargeAmount),
+		optional("deposit_amount", price, &s.DepositAmount),
+		optional("capacity_min", integer(0, maxCapacity), &s.CapacityMin),
+		optional("capacity_max", integer(1, maxCapacity), &s.CapacityMax),
+		optional("order_number", integer(0, maxInt), &s.OrderNumber),
+		clearable("selection_image_id", idOrNone, &s.SelectionImageID),
+		optional("status", word(enabledStatuses, enabledMessage), &s.Status),
+		optional("visibility", word(visibilities, visibilityMessage), &s.Visibility),
+		clearable("category_id", idOrNone, &s.CategoryID),
+		optional("customer_limit", anyText, &s.CustomerLimit),
+	}
+}
 
 // maxCapacity exceeds any real number of seats, and fits every column of seats.
 const maxCapacity = 9999

@@ -1,7 +1,6 @@
 package compat
 
 import (
-	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
@@ -27,28 +26,32 @@ type EnteredTimeOff struct {
 }
 
 // TimeOffParameters are the parameters of the list of time off.
-var TimeOffParameters = parameters(domain.InvalidParameters,
-	page(func(f *catalog.TimeOffFilter) *int64 { return &f.Page }),
-	perPage(50, func(f *catalog.TimeOffFilter) *int64 { return &f.PerPage }),
-	optional("agent_id", id(maxMediumInt), func(f *catalog.TimeOffFilter) **int64 { return &f.AgentID }).about("Id of the agent whose time off it is"),
-	optional("service_id", id(maxMediumInt), func(f *catalog.TimeOffFilter) **int64 { return &f.ServiceID }).about("Id of the service whose time off it is"),
-	optional("location_id", id(maxMediumInt), func(f *catalog.TimeOffFilter) **int64 { return &f.LocationID }).about("Id of the location whose time off it is"),
-	optional("date_from", day(), func(f *catalog.TimeOffFilter) **availability.Day { return &f.From }).about("Only time off that ends on this day or later"),
-	optional("date_to", day(), func(f *catalog.TimeOffFilter) **availability.Day { return &f.To }).about("Only time off that begins on this day or earlier"),
-)
+var TimeOffParameters = parameters("GET /time-off", domain.InvalidParameters, func(f *catalog.TimeOffFilter) Fields {
+	return Fields{
+		page(&f.Page),
+		perPage(50, &f.PerPage),
+		optional("agent_id", id(maxMediumInt), &f.AgentID),
+		optional("service_id", id(maxMediumInt), &f.ServiceID),
+		optional("location_id", id(maxMediumInt), &f.LocationID),
+		optional("date_from", day, &f.From),
+		optional("date_to", day, &f.To),
+	}
+})
 
 // NewTimeOffFields are the fields of POST /time-off.
-var NewTimeOffFields = Fields[catalog.NewTimeOff]{
-	value("agent_id", id(maxMediumInt), func(n *catalog.NewTimeOff) *int64 { return &n.AgentID }).about("Id of the agent; without one, it is for all"),
-	value("service_id", id(maxMediumInt), func(n *catalog.NewTimeOff) *int64 { return &n.ServiceID }).about("Id of the service; without one, it is for all").notInExample(),
-	value("location_id", id(maxMediumInt), func(n *catalog.NewTimeOff) *int64 { return &n.LocationID }).about("Id of the location; without one, it is for all").notInExample(),
-	value("date", day(), func(n *catalog.NewTimeOff) *availability.Day { return &n.From }).about("First day"),
-	optional("date_to", day(), func(n *catalog.NewTimeOff) **availability.Day { return &n.To }).about("Last day; by default the first").notInExample(),
-	optional("start_time", timeOfDay(), func(n *catalog.NewTimeOff) **availability.Minutes { return &n.Start }).about("Time of day as HH:MM; without it and end_time, the whole day").notInExample(),
-	optional("end_time", timeOrMidnight(), func(n *catalog.NewTimeOff) **availability.Minutes { return &n.End }).about("Time of day as HH:MM; 24:00 is midnight", "24:00").notInExample(),
-	value("note", anyText(), func(n *catalog.NewTimeOff) *string { return &n.Note }).about("What it is for; LatePoint keeps it with hours only, and otherwise a Warning header says so", "Training").notInExample(),
-	flag(dryRun, func(n *catalog.NewTimeOff) *bool { return &n.DryRun }),
-}.requiring("date")
+var NewTimeOffFields = declare("POST /time-off", func(n *catalog.NewTimeOff) Fields {
+	return Fields{
+		value("agent_id", id(maxMediumInt), &n.AgentID),
+		value("service_id", id(maxMediumInt), &n.ServiceID),
+		value("location_id", id(maxMediumInt), &n.LocationID),
+		value("date", day, &n.From),
+		optional("date_to", day, &n.To),
+		optional("start_time", timeOfDay, &n.Start),
+		optional("end_time", timeOrMidnight, &n.End),
+		value("note", anyText, &n.Note),
+		flag(dryRun, &n.DryRun),
+	}.requiring("date")
+})
 
 // TimeOffList returns a page of time off.
 func (v View) TimeOffList(page records.Page[catalog.TimeOff]) List[TimeOff] {

@@ -47,29 +47,36 @@ type valueType[V any] struct {
 	// read returns a value. ok is false if none was sent, if it is empty, or if it is wrong, which is
 	// recorded.
 	read func(in input, name string) (value V, ok bool)
-	word func(V) string // returns the word for a value; nil for types without words
 }
 
-// description is what the document says about a type of values.
+// description is what is known of a type of values without one.
 type description struct {
-	schema func() *Schema
-	// id is set if 0 counts as not sent, unless the field is required: clients fill in 0 for numbers that
-	// they leave out.
-	id bool
-	// blank is how an empty text is read.
-	blank blankText
-	// anyText is set if the value is an arbitrary text, such as a search text.
-	anyText bool
-	invalid string // the message for a malformed value, see parsed
+	schema        func() *Schema
+	null, blank   meaning // what null and an empty text are in a body
+	zeroIsNothing bool    // 0 is nothing, unless the field is required: clients fill in 0 for ids that they leave out
+	members       bool    // an object, whose members may be sent one by one
+	personal      bool    // an arbitrary text, which may search personal data
 }
 
-// blankText is how a field reads an empty text.
-type blankText uint8
+// meaning is what an empty value of a body means. The table, with all other values, is in TestValueTypes:
+//
+//	type                            null                        ""           0
+//	anyText                         nothing, in a change empty  itself       its digits
+//	fixedText                       nothing                     itself       its digits
+//	id, anyID, userID               nothing                     nothing      nothing
+//	idList                          nothing                     an empty list
+//	customFields, elements, object  nothing                     wrong
+//	all others                      nothing                     nothing      a value like any other, which may be wrong
+//
+// A change refuses nothing, unless the field has a default. A clearable field is cleared by null, and by an empty text
+// that is nothing otherwise. In a query, an empty text is always nothing.
+type meaning uint8
 
 const (
-	blankIsValue   blankText = iota // the type of the value decides
-	blankIsText                     // a text like any other
-	blankIsNothing                  // as if nothing were sent
+	isNothing      meaning = iota // as if it were not sent
+	isValue                       // like any other value, and read
+	isCleared                     // 0, an empty text or an empty list
+	clearsInChange                // isCleared in a change, and otherwise isNothing
 )
 
 // The largest ids that the plugin's columns hold.
@@ -101,9 +108,8 @@ const (
 )
 
 // fromText returns a type whose values are parsed from text.
-func fromText[V any](d description, parse func(text string) (V, *problem)) valueType[V] {
-	d.blank = blankIsNothing
-	return valueType[V]{description: d, read: func(in input, name string) (value V, ok bool) {
+func fromText[V any](schema func() *Schema, parse func(text string) (V, *problem)) valueType[V] {
+	return valueType[V]{description: description{schema: schema}, read: func(in input, name string) (value V, ok bool) {
 		text, ok := in.text(name)
 		if !ok {
 			return value, false
@@ -116,64 +122,64 @@ func fromText[V any](d description, parse func(text string) (V, *problem)) value
 	}}
 }
 
-// parsed returns a type whose texts either have a value or are malformed.
-func parsed[V any](d description, parse func(text string) (V, bool)) valueType[V] {
-	return fromText(d, func(text string) (V, *problem) {
+// parsed returns a type whose texts either have a value or are malformed, for which message is.
+func parsed[V any](schema func() *Schema, message string, parse func(text string) (V, bool)) valueType[V] {
+	return fromText(schema, func(text string) (V, *problem) {
 		value, ok := parse(text)
 		if !ok {
-			return value, &problem{message: d.invalid}
+			return value, &problem{message: message}
 		}
 		return value, nil
 	})
 }
 
-// text is any text in a query.
-func text() valueType[string] {
-	return valueType[string]{
-		description: description{schema: func() *Schema { return &Schema{Type: typeString, MaxLength: maxText} }, anyText: true},
-		read:        func(in input, name string) (string, bool) { return in.text(name) },
-	}
+// plain returns a function that returns copies of a schema without parts.
+func plain(s Schema) func() *Schema {
+	return func() *Schema { return new(s) }
 }
+
+// plainText is any text in a query that searches no personal data. Keys that mask personal data may send it.
+var plainText = fromText(plain(Schema{Type: typeString, MaxLength: maxText}), func(text string) (string, *problem) { return text, nil })
+
+// text is any text in a query that searches personal data.
+var text = func(t valueType[string]) valueType[string] {
+	t.personal = true
+	return t
+}(plainText)
 
 // integer is a whole number within bounds. It may be written 12.0.
-func integer(least, most int64) valueType[int64] { return integerOf(least, most, rejected) }
+func integer(least, most int64) valueType[int64] { return wholeNumber("", least, most, rejected) }
 
 // id is an id in a column with the given maximum. A larger one is invalid, because nothing can have it.
-func id(most int64) valueType[int64] {
-	k := integerOf(1, most, invalid)
-	k.id = true
-	return shared(k, idName)
-}
+func id(most int64) valueType[int64] { return wholeNumber(idName, 1, most, invalid).orZero() }
+
+// userID is the id of a WordPress user. One that does not exist is not malformed: the site has users that customers
+// cannot have.
+var userID = integer(1, maxInt).orZero()
 
 // idOrNone is an id, or 0 for the records without one.
-func idOrNone() valueType[int64] { return shared(integer(0, maxInt), idName) }
+var idOrNone = wholeNumber(idName, 0, maxInt, rejected)
 
-// shared is a type whose values the document has under a name.
-func shared[V any](k valueType[V], name string) valueType[V] {
-	schema := k.schema
-	k.schema = func() *Schema {
-		s := schema()
-		s.shared = name
-		return s
-	}
-	return k
+// orZero returns the type with 0 as nothing.
+func (t valueType[V]) orZero() valueType[V] {
+	t.zeroIsNothing = true
+	return t
 }
 
-func integerOf(least, most int64, outside func(string) problem) valueType[int64] {
-	tooSmall, tooLarge := outside(fmt.Sprintf("Minimum allowed value is %d", least)), outside(fmt.Sprintf("Maximum allowed value is %d", most))
+// wholeNumber is a number that the document has under a name, if there is one. outside is the problem of one that is
+// out of bounds.
+func wholeNumber(shared string, least, most int64, outside func(string) problem) valueType[int64] {
 	lowest, highest := decimal.NewFromInt(least), decimal.NewFromInt(most)
-	schema := func() *Schema {
-		return &Schema{Type: typeInteger, Minimum: bound(strconv.FormatInt(least, 10)), Maximum: bound(strconv.FormatInt(most, 10))}
-	}
-	return fromText(description{schema: schema}, func(text string) (int64, *problem) {
+	schema := plain(Schema{Type: typeInteger, Minimum: bound(lowest.String()), Maximum: bound(highest.String()), shared: shared})
+	return fromText(schema, func(text string) (int64, *problem) {
 		n, ok := numbers.Integer(text)
 		switch {
 		case !ok:
 			return 0, &problem{message: notAnInteger}
 		case n.Cmp(lowest) < 0:
-			return 0, &tooSmall
+			return 0, new(outside(fmt.Sprintf("Minimum allowed value is %d", least)))
 		case n.Cmp(highest) > 0:
-			return 0, &tooLarge
+			return 0, new(outside(fmt.Sprintf("Maximum allowed value is %d", most)))
 		default:
 			return n.IntPart(), nil
 		}
@@ -181,18 +187,18 @@ func integerOf(least, most int64, outside func(string) problem) valueType[int64]
 }
 
 // anyID is an id, or 0 for the words any and -1.
-func anyID() valueType[int64] {
-	id := id(maxMediumInt)
-	schema := func() *Schema {
-		return &Schema{AnyOf: []*Schema{id.schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Enum: []string{"any", "-1"}}}, shared: idOrAnyName}
-	}
-	return valueType[int64]{description: description{schema: schema, id: true, blank: blankIsNothing}, read: func(in input, name string) (int64, bool) {
+var anyID = valueType[int64]{
+	description: description{zeroIsNothing: true, schema: func() *Schema {
+		forms := []*Schema{id(maxMediumInt).schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Enum: []string{"any", "-1"}}}
+		return &Schema{AnyOf: forms, shared: idOrAnyName}
+	}},
+	read: func(in input, name string) (int64, bool) {
 		text, ok := in.text(name)
 		if ok && (strings.EqualFold(text, "any") || text == "-1") {
 			return 0, true
 		}
-		return id.read(in, name)
-	}}
+		return id(maxMediumInt).read(in, name)
+	},
 }
 
 // zero reports whether a sent number is 0.
@@ -213,55 +219,45 @@ func allowZero(schema *Schema) {
 	schema.Minimum = bound("0")
 }
 
-var (
-	amountOutside = rejected(fmt.Sprintf("Must be between -%s and %s", domain.MaxAmount, domain.MaxAmount))
-	priceOutside  = rejected(fmt.Sprintf("Must be between 0 and %s", domain.MaxAmount))
-)
-
 // amount is a decimal number within the range of the money columns.
-func amount() valueType[decimal.Decimal] {
-	return fromText(description{schema: amountSchema("-" + domain.MaxAmount.String())}, func(text string) (decimal.Decimal, *problem) {
-		n, ok := numbers.Exponential(text)
-		switch {
-		case !ok:
-			return n, &problem{message: notANumber}
-		case n.Abs().Cmp(domain.MaxAmount) > 0:
-			return n, &amountOutside
-		default:
-			return n, nil
-		}
-	})
-}
+var amount = fromText(amountSchema("-"+domain.MaxAmount.String()), func(text string) (decimal.Decimal, *problem) {
+	n, ok := numbers.Exponential(text)
+	switch {
+	case !ok:
+		return n, &problem{message: notANumber}
+	case n.Abs().Cmp(domain.MaxAmount) > 0:
+		return n, new(rejected(fmt.Sprintf("Must be between -%s and %s", domain.MaxAmount, domain.MaxAmount)))
+	default:
+		return n, nil
+	}
+})
 
 // pricePattern matches the texts that are prices. With an exponent, it does not check the bounds.
 var pricePattern = fmt.Sprintf(`^(0*\d{1,16}(\.\d{1,%d}0*)?|\d+(\.\d+)?[eE][+-]?\d+)$`, domain.AmountDecimals)
 
-// price is an amount that can be charged, as a number or as a text.
-func price() valueType[decimal.Decimal] {
-	schema := func() *Schema {
-		return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: pricePattern}}, shared: priceName}
-	}
-	return fromText(description{schema: schema}, func(text string) (decimal.Decimal, *problem) {
-		n, ok := numbers.Exponential(text)
-		switch {
-		case !ok:
-			return n, &problem{message: notANumber}
-		case n.IsNegative():
-			return n, &problem{negative, true}
-		case n.Cmp(domain.MaxAmount) > 0:
-			return n, &priceOutside
-		case !n.Equal(n.Truncate(domain.AmountDecimals)):
-			return n, &problem{fmt.Sprintf("May have at most %d decimals", domain.AmountDecimals), true}
-		default:
-			return n, nil
-		}
-	})
+func priceSchema() *Schema {
+	return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: pricePattern}}, shared: priceName}
 }
 
-func amountSchema(least string) func() *Schema {
-	return func() *Schema {
-		return &Schema{Type: typeNumber, Minimum: bound(least), Maximum: bound(domain.MaxAmount.String())}
+// price is an amount that can be charged, as a number or as a text.
+var price = fromText(priceSchema, func(text string) (decimal.Decimal, *problem) {
+	n, ok := numbers.Exponential(text)
+	switch {
+	case !ok:
+		return n, &problem{message: notANumber}
+	case n.IsNegative():
+		return n, new(rejected(negative))
+	case n.Cmp(domain.MaxAmount) > 0:
+		return n, new(rejected(fmt.Sprintf("Must be between 0 and %s", domain.MaxAmount)))
+	case !n.Equal(n.Truncate(domain.AmountDecimals)):
+		return n, new(rejected(fmt.Sprintf("May have at most %d decimals", domain.AmountDecimals)))
+	default:
+		return n, nil
 	}
+})
+
+func amountSchema(least string) func() *Schema {
+	return plain(Schema{Type: typeNumber, Minimum: bound(least), Maximum: bound(domain.MaxAmount.String())})
 }
 
 func bound(n string) *json.Number { return new(json.Number(n)) }
@@ -273,23 +269,15 @@ var booleans = map[string]bool{
 }
 
 // boolean is true or false, or one of the words for them.
-func boolean() valueType[bool] {
-	schema := func() *Schema { return &Schema{Type: typeBoolean} }
-	return parsed(description{schema: schema, invalid: notABoolean}, func(text string) (value, ok bool) {
-		value, ok = booleans[strings.ToLower(text)]
-		return value, ok
-	})
-}
+var boolean = parsed(plain(Schema{Type: typeBoolean}), notABoolean, func(text string) (value, ok bool) {
+	value, ok = booleans[strings.ToLower(text)]
+	return value, ok
+})
 
-// flag declares a boolean that is false by default.
-func flag[T any](name string, at func(*T) *bool) Field[T] {
-	return defaulted(name, boolean(), false, at)
-}
-
-var dateDescription = description{schema: func() *Schema { return &Schema{Type: typeString, Format: "date"} }, invalid: notADate}
+var dateSchema = plain(Schema{Type: typeString, Format: "date"})
 
 // date is a calendar day.
-func date() valueType[session.Date] { return parsed(dateDescription, parseDate) }
+var date = parsed(dateSchema, notADate, parseDate)
 
 func parseDate(text string) (date session.Date, ok bool) {
 	day, err := time.Parse(time.DateOnly, text)
@@ -297,23 +285,20 @@ func parseDate(text string) (date session.Date, ok bool) {
 }
 
 // day is a date as a number of days.
-func day() valueType[availability.Day] {
-	return parsed(dateDescription, func(text string) (availability.Day, bool) {
-		_, dated := parseDate(text)
-		day, ok := availability.ParseDay(text)
-		return day, dated && ok
-	})
-}
+var day = parsed(dateSchema, notADate, func(text string) (availability.Day, bool) {
+	_, dated := parseDate(text)
+	day, ok := availability.ParseDay(text)
+	return day, dated && ok
+})
 
 // beginning is the first instant of a date, in the zone of timestamps.
-func beginning() valueType[time.Time] { return midnightAfter(0) }
+var beginning = midnightAfter(0)
 
 // end is the first instant after a date, so that the day itself is included.
-func end() valueType[time.Time] { return midnightAfter(1) }
+var end = midnightAfter(1)
 
 func midnightAfter(days int) valueType[time.Time] {
-	date := date()
-	return valueType[time.Time]{description: dateDescription, read: func(in input, name string) (instant time.Time, ok bool) {
+	return valueType[time.Time]{description: date.description, read: func(in input, name string) (instant time.Time, ok bool) {
 		date, ok := date.read(in, name)
 		if !ok {
 			return instant, false
@@ -324,9 +309,9 @@ func midnightAfter(days int) valueType[time.Time] {
 }
 
 // span is the range of the timestamps that begin with a text, such as 2026, 2026-1, 2026-11-0 or 2026-11-21 08.
-func span() valueType[records.TimeSpan] {
-	schema := func() *Schema { return &Schema{Type: typeString, Pattern: spanPattern} }
-	return valueType[records.TimeSpan]{description: description{schema: schema}, read: func(in input, name string) (records.TimeSpan, bool) {
+var span = valueType[records.TimeSpan]{
+	description: description{schema: plain(Schema{Type: typeString, Pattern: spanPattern})},
+	read: func(in input, name string) (records.TimeSpan, bool) {
 		text, ok := in.text(name)
 		if !ok {
 			return records.TimeSpan{}, false
@@ -338,7 +323,7 @@ func span() valueType[records.TimeSpan] {
 		}
 		view := View{in.location()}
 		return records.TimeSpan{From: view.instant(first), Before: view.instant(last.Add(time.Second))}, true
-	}}
+	},
 }
 
 var spanForm = regexp.MustCompile(spanPattern)
@@ -364,27 +349,18 @@ func timestampsFrom(text string) (first, last time.Time, ok bool) {
 }
 
 // timeOfDay is HH:MM, from 00:00 to 23:59.
-func timeOfDay() valueType[availability.Minutes] {
-	schema := func() *Schema { return &Schema{Type: typeString, Pattern: clockPattern} }
-	return parsed(description{schema: schema, invalid: notAClock}, parseClock)
-}
+var timeOfDay = parsed(plain(Schema{Type: typeString, Pattern: clockPattern}), notAClock, parseClock)
 
 // timeOrMidnight is HH:MM, from 00:00 to 24:00.
-func timeOrMidnight() valueType[availability.Minutes] {
-	schema := func() *Schema { return &Schema{Type: typeString, Pattern: clockOrMidnightPattern} }
-	return parsed(description{schema: schema, invalid: notAClock}, func(text string) (availability.Minutes, bool) {
-		if text == "24:00" {
-			return maxDuration, true
-		}
-		return parseClock(text)
-	})
-}
+var timeOrMidnight = parsed(plain(Schema{Type: typeString, Pattern: clockOrMidnightPattern}), notAClock, func(text string) (availability.Minutes, bool) {
+	if text == "24:00" {
+		return maxDuration, true
+	}
+	return parseClock(text)
+})
 
 // timeOrMinutes is HH:MM, or minutes after midnight.
-func timeOrMinutes() valueType[availability.Minutes] {
-	schema := func() *Schema { return &Schema{Type: typeString, Pattern: timeOrMinutesPattern} }
-	return parsed(description{schema: schema, invalid: notATime}, parseTimeOfDay)
-}
+var timeOrMinutes = parsed(plain(Schema{Type: typeString, Pattern: timeOrMinutesPattern}), notATime, parseTimeOfDay)
 
 func parseTimeOfDay(text string) (minutes availability.Minutes, ok bool) {
 	if strings.Contains(text, ":") {
@@ -411,26 +387,19 @@ func parseClock(text string) (minutes availability.Minutes, ok bool) {
 }
 
 // word is one of the words in a map, in any letter case. message is for all others.
-func word[V comparable](words map[string]V, message string) valueType[V] {
-	unknown := rejected(message)
+func word[V any](words map[string]V, message string) valueType[V] {
 	schema := func() *Schema { return &Schema{Type: typeString, Enum: slices.Sorted(maps.Keys(words))} }
-	k := fromText(description{schema: schema}, func(text string) (V, *problem) {
+	return fromText(schema, func(text string) (V, *problem) {
 		value, ok := words[strings.ToLower(text)]
 		if !ok {
-			return value, &unknown
+			return value, new(rejected(message))
 		}
 		return value, nil
 	})
-	k.word = func(value V) string {
-		for _, word := range slices.Sorted(maps.Keys(words)) {
-			if words[word] == value {
-				return word
-			}
-		}
-		return ""
-	}
-	return k
 }
+
+// oneWord is one of the words, in any letter case.
+func oneWord(words ...string) valueType[string] { return word(sameWords(words...), oneOf(words...)) }
 
 // oneOf returns the message for a word that is none of these.
 func oneOf(words ...string) string { return "Must be one of: " + strings.Join(words, ", ") }
@@ -449,13 +418,12 @@ const unknownSort = "Invalid sorting field"
 var directions = map[string]bool{"asc": false, "desc": true}
 
 // descending declares the direction of a sort.
-func descending[T any](defaultValue bool, at func(*T) *bool) Field[T] {
-	return defaulted("order", word(directions, "Must be asc or desc"), defaultValue, at)
+func descending(standard string, to *bool) Field {
+	return choice("order", directions, "Must be asc or desc", standard, to)
 }
 
 // words is a comma-separated list of known words, in any letter case.
 func words(known ...string) valueType[map[string]bool] {
-	unknown := invalid("Must be a list of: " + strings.Join(known, ", "))
 	schema := func() *Schema { return &Schema{Type: typeArray, Items: &Schema{Type: typeString, Enum: known}} }
 	return valueType[map[string]bool]{description: description{schema: schema}, read: func(in input, name string) (map[string]bool, bool) {
 		text, ok := in.text(name)
@@ -466,7 +434,7 @@ func words(known ...string) valueType[map[string]bool] {
 		for word := range strings.SplitSeq(strings.ToLower(text), ",") {
 			word = strings.TrimSpace(word)
 			if word != "" && !slices.Contains(known, word) {
-				in.addProblem(name, unknown)
+				in.addProblem(name, invalid("Must be a list of: "+strings.Join(known, ", ")))
 			}
 			found[word] = true
 		}
@@ -488,23 +456,24 @@ const (
 )
 
 // page declares the number of a page, from 1.
-func page[T any](at func(*T) *int64) Field[T] {
-	return defaulted("page", unlessExported(integer(1, maxPage), func(*Query) valueType[int64] { return integer(1, maxExportedPage) }), 1, at)
+func page(to *int64) Field {
+	return defaulted("page", unlessExported(maxPage, func(*Query) int64 { return maxExportedPage }), 1, to)
 }
 
 // perPage declares the number of records on a page.
-func perPage[T any](defaultValue int64, at func(*T) *int64) Field[T] {
-	return defaulted("per_page", unlessExported(integer(1, maxPerPage), func(q *Query) valueType[int64] { return integer(1, q.exported) }), defaultValue, at)
+func perPage(standard int64, to *int64) Field {
+	return defaulted("per_page", unlessExported(maxPerPage, func(q *Query) int64 { return q.exported }), standard, to)
 }
 
-// unlessExported is a type of number with different bounds if the list is exported.
-func unlessExported(k valueType[int64], exported func(*Query) valueType[int64]) valueType[int64] {
-	read := k.read
-	k.read = func(in input, name string) (int64, bool) {
+// unlessExported is a number from 1, with another maximum if the list is exported.
+func unlessExported(most int64, exported func(*Query) int64) valueType[int64] {
+	t := integer(1, most)
+	ordinary := t.read
+	t.read = func(in input, name string) (int64, bool) {
 		if q, ok := in.(*Query); ok && q.exported > 0 {
-			return exported(q).read(in, name)
+			return integer(1, exported(q)).read(in, name)
 		}
-		return read(in, name)
+		return ordinary(in, name)
 	}
-	return k
+	return t
 }

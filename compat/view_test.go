@@ -88,7 +88,7 @@ func TestDatesCoverTheirDay(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			q := ParseQuery("a=" + c.date)
 			q.zone = c.in
-			if diff := cmp.Diff(c.want, instants(valueOf(q, "a", beginning()), valueOf(q, "a", end()))); diff != "" {
+			if diff := cmp.Diff(c.want, instants(valueOf(q, "a", beginning), valueOf(q, "a", end))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.name, diff)
 			}
 		})
@@ -139,7 +139,7 @@ func TestSpan(t *testing.T) {
 			q := ParseQuery("a=" + c.text)
 			q.zone = c.in
 			var got []string
-			if span := valueOf(q, "a", span()); span != nil {
+			if span := valueOf(q, "a", span); span != nil {
 				got = instants(&span.From, &span.Before)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -1,7 +1,6 @@
 package compat
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -71,11 +70,13 @@ type WebhookDeliveryList struct {
 func (WebhookDeliveryList) envelope() {}
 
 // WebhookDeliveryParameters are the parameters of the log of a webhook.
-var WebhookDeliveryParameters = parameters(domain.InvalidParameters,
-	defaulted("limit", integer(1, 100), 20, func(f *jobs.DeliveryFilter) *int64 { return &f.Limit }).about("The most deliveries to return", "20"),
-	value("before", integer(1, maxPage), func(f *jobs.DeliveryFilter) *int64 { return &f.Before }).about("Only deliveries with a smaller id", "117"),
-	value("state", word(sameWords(jobs.DeliveryStates...), oneOf(jobs.DeliveryStates...)), func(f *jobs.DeliveryFilter) *string { return &f.State }).about("Only deliveries in this state", "failed"),
-)
+var WebhookDeliveryParameters = parameters("GET /webhooks/{id}/deliveries", domain.InvalidParameters, func(f *jobs.DeliveryFilter) Fields {
+	return Fields{
+		defaulted("limit", integer(1, 100), 20, &f.Limit),
+		value("before", integer(1, maxPage), &f.Before),
+		value("state", oneWord(jobs.DeliveryStates...), &f.State),
+	}
+})
 
 // WebhookChange is the content of a body about a webhook. A nil field was not sent.
 type WebhookChange struct {
@@ -89,34 +90,26 @@ type WebhookChange struct {
 var webhookStatuses = map[string]bool{"enabled": true, "disabled": false}
 
 // WebhookFields are the fields of PUT /webhooks/{id}.
-var WebhookFields = slices.Concat(webhookFields, Fields[WebhookChange]{
-	optional("status", word(webhookStatuses, oneOf("enabled", "disabled")), func(c *WebhookChange) **bool { return &c.Enabled }).about("Whether the webhook is served. A webhook that is enabled again first gets the changes since it was disabled", "enabled"),
-	flag("skip", func(c *WebhookChange) *bool { return &c.Skip }).about("With the status enabled: do not send the changes since it was disabled"),
-}).changing()
+var WebhookFields = declare("a webhook", func(c *WebhookChange) Fields {
+	return append(webhookFields(c),
+		optional("status", word(webhookStatuses, oneOf("enabled", "disabled")), &c.Enabled),
+		flag("skip", &c.Skip),
+	).changing()
+})
 
 // NewWebhookFields are the fields of POST /webhooks.
-var NewWebhookFields = webhookFields.requiring("url", "events")
+var NewWebhookFields = declare("a webhook", func(c *WebhookChange) Fields { return webhookFields(c).requiring("url", "events") })
 
-var webhookFields = Fields[WebhookChange]{
-	optional("url", filledText(), func(c *WebhookChange) **string { return &c.URL }).about("Where events are sent, with http or https, at a public address", "https://example.com/hooks"),
-	optional("events", wordList(), func(c *WebhookChange) **[]string { return &c.Events }).about("Names of events, all events of a resource such as booking.*, or *", "booking.created"),
-	optional("name", filledText(), func(c *WebhookChange) **string { return &c.Name }).about("Name for people; the host of the URL if it is not sent", "shop"),
-	clearable("agents", idList(), func(c *WebhookChange) **[]int64 { return &c.Agents }).about("Only bookings with one of these agents; empty for all", "1"),
-	clearable("services", idList(), func(c *WebhookChange) **[]int64 { return &c.Services }).about("Only bookings with one of these services; empty for all", "2"),
-	clearable("locations", idList(), func(c *WebhookChange) **[]int64 { return &c.Locations }).about("Only bookings at one of these locations; empty for all", "1"),
-	optional("include_record", boolean(), func(c *WebhookChange) **bool { return &c.Record }).about("Whether the record is sent too, as it is at each try and as far as the key may see it; it is not kept"),
-}
-
-// filledText is like anyText, but an empty text counts as not sent.
-func filledText() valueType[string] {
-	k := anyText()
-	k.blank = blankIsNothing
-	read := k.read
-	k.read = func(in input, name string) (string, bool) {
-		text, ok := read(in, name)
-		return text, ok && strings.TrimSpace(text) != ""
+func webhookFields(c *WebhookChange) Fields {
+	return Fields{
+		optional("url", filledText, &c.URL),
+		optional("events", wordList, &c.Events),
+		optional("name", filledText, &c.Name),
+		clearable("agents", idList, &c.Agents),
+		clearable("services", idList, &c.Services),
+		clearable("locations", idList, &c.Locations),
+		optional("include_record", boolean, &c.Record),
 	}
-	return k
 }
 
 const notTexts = "Must be a list of texts"
@@ -145,12 +138,11 @@ func sentWords(b *Body, name string) (words []string, numbers, ok bool) {
 }
 
 // wordList is a list of events.
-func wordList() valueType[[]string] {
-	schema := func() *Schema {
+var wordList = valueType[[]string]{
+	description: description{blank: isValue, schema: func() *Schema {
 		return &Schema{Type: typeArray, Items: &Schema{Type: typeString}, MinItems: 1}
-	}
-	unknown := rejected("Must be names of events, such as booking.created, booking.* or *")
-	return valueType[[]string]{description: description{schema: schema, blank: blankIsNothing}, read: func(in input, name string) ([]string, bool) {
+	}},
+	read: func(in input, name string) ([]string, bool) {
 		words, numbers, ok := sentWords(in.(*Body), name)
 		if numbers {
 			in.addProblem(name, invalid(notTexts))
@@ -164,18 +156,18 @@ func wordList() valueType[[]string] {
 		}
 		events, err := jobs.CheckEvents(words)
 		if err != nil {
-			in.addProblem(name, unknown)
+			in.addProblem(name, rejected("Must be names of events, such as booking.created, booking.* or *"))
 		}
 		return events, err == nil
-	}}
+	},
 }
 
 // idList is a list of ids, which may be empty.
-func idList() valueType[[]int64] {
-	schema := func() *Schema {
+var idList = valueType[[]int64]{
+	description: description{blank: isValue, schema: func() *Schema {
 		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648")}, MaxItems: jobs.MaxIDs}
-	}
-	return valueType[[]int64]{description: description{schema: schema}, read: func(in input, name string) ([]int64, bool) {
+	}},
+	read: func(in input, name string) ([]int64, bool) {
 		words, _, ok := sentWords(in.(*Body), name)
 		if !ok || len(words) == 0 {
 			return []int64{}, ok
@@ -185,12 +177,12 @@ func idList() valueType[[]int64] {
 			in.addProblem(name, invalid(domain.Capitalize(err.Error())))
 		}
 		return ids, err == nil
-	}}
+	},
 }
 
 // ReadWebhookChange reads the body of POST /webhooks and PUT /webhooks/{id}; the error lists all problems.
 // private says whether the URL may contain a non-public address.
-func ReadWebhookChange(b *Body, fields Fields[WebhookChange], private bool) (WebhookChange, error) {
+func ReadWebhookChange(b *Body, fields Declaration[WebhookChange], private bool) (WebhookChange, error) {
 	var c WebhookChange
 	fields.read(b, &c)
 	if c.URL != nil {
@@ -241,21 +233,20 @@ type WebhookReplay struct {
 }
 
 // WebhookReplayFields are the fields of POST /webhooks/{id}/replay.
-var WebhookReplayFields = Fields[WebhookReplay]{
-	optional("delivery_id", integer(1, maxPage), func(r *WebhookReplay) **int64 { return &r.DeliveryID }).about("Id of a delivery to send again", "1"),
-	optional("since", instant(), func(r *WebhookReplay) **time.Time { return &r.Since }).notInExample().about("In place of delivery_id: send all changes since this time again", "2026-11-22T10:00:00Z"),
-}
+var WebhookReplayFields = declare("POST /webhooks/{id}/replay", func(r *WebhookReplay) Fields {
+	return Fields{
+		optional("delivery_id", integer(1, maxPage), &r.DeliveryID),
+		optional("since", instant, &r.Since),
+	}
+})
 
 const notAnInstant = "Must be a time such as 2026-11-22T10:00:00Z"
 
 // instant is a time in RFC 3339.
-func instant() valueType[time.Time] {
-	schema := func() *Schema { return &Schema{Type: typeString, Format: "date-time"} }
-	return parsed(description{schema: schema, invalid: notAnInstant}, func(text string) (time.Time, bool) {
-		at, err := time.Parse(time.RFC3339, text)
-		return at, err == nil
-	})
-}
+var instant = parsed(plain(Schema{Type: typeString, Format: "date-time"}), notAnInstant, func(text string) (time.Time, bool) {
+	at, err := time.Parse(time.RFC3339, text)
+	return at, err == nil
+})
 
 // ReadWebhookReplay reads the body of POST /webhooks/{id}/replay.
 func ReadWebhookReplay(b *Body) (r WebhookReplay, err error) {
@@ -267,9 +258,9 @@ func ReadWebhookReplay(b *Body) (r WebhookReplay, err error) {
 }
 
 // WebhookRotationFields are the fields of POST /webhooks/{id}/rotate.
-var WebhookRotationFields = Fields[int64]{
-	defaulted("overlap_hours", integer(0, 720), 24, func(hours *int64) *int64 { return hours }).about("How many hours the old secret stays valid", "24"),
-}
+var WebhookRotationFields = declare("POST /webhooks/{id}/rotate", func(hours *int64) Fields {
+	return Fields{defaulted("overlap_hours", integer(0, 720), 24, hours)}
+})
 
 // ReadWebhookRotation reads the body of POST /webhooks/{id}/rotate.
 func ReadWebhookRotation(b *Body) (overlap time.Duration, err error) {

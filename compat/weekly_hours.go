@@ -32,52 +32,61 @@ type Week struct {
 // weekdays are the members of a Week.
 var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 
-var scopeFields = Fields[availability.Scope]{
-	value("agent_id", id(maxMediumInt), func(s *availability.Scope) *int64 { return &s.Agent }).about("Id of the agent; without one, it is for all").notInExample(),
-	value("service_id", id(maxMediumInt), func(s *availability.Scope) *int64 { return &s.Service }).about("Id of the service; without one, it is for all").notInExample(),
-	value("location_id", id(maxMediumInt), func(s *availability.Scope) *int64 { return &s.Location }).about("Id of the location; without one, it is for all").notInExample(),
+func scopeFields(s *availability.Scope) Fields {
+	return Fields{
+		value("agent_id", id(maxMediumInt), &s.Agent),
+		value("service_id", id(maxMediumInt), &s.Service),
+		value("location_id", id(maxMediumInt), &s.Location),
+	}
 }
 
 // WeeklyHoursParameters are the parameters of GET /business-hours.
-var WeeklyHoursParameters = parameters(domain.InvalidRequest, scopeFields...)
+var WeeklyHoursParameters = parameters("business hours", domain.InvalidRequest, scopeFields)
 
 // WeeklyHoursFields are the fields of PUT /business-hours.
-var WeeklyHoursFields = slices.Concat(within(scopeFields, func(p *catalog.WeekPatch) *availability.Scope { return &p.Scope }), Fields[catalog.WeekPatch]{
-	{declaration: declaration{name: "hours", required: true, members: true, clears: true, valueType: description{schema: weekSchema}}, read: readWeek},
-	flag(dryRun, func(p *catalog.WeekPatch) *bool { return &p.DryRun }),
+var WeeklyHoursFields = declare("business hours", func(p *catalog.WeekPatch) Fields {
+	return append(scopeFields(&p.Scope), week(&p.Days), flag(dryRun, &p.DryRun)).requiring("hours")
 })
 
 // maxPeriods is how many hours a day may have.
 const maxPeriods = 24
 
-var hoursFields = Fields[availability.Hours]{
-	value("start_time", timeOfDay(), func(h *availability.Hours) *availability.Minutes { return &h.Start }).about("Time of day as HH:MM", "09:00"),
-	value("end_time", timeOrMidnight(), func(h *availability.Hours) *availability.Minutes { return &h.End }).about("Time of day as HH:MM; 24:00 is midnight", "17:00"),
-}.requiring("start_time", "end_time")
+func hoursFields(h *availability.Hours) Fields {
+	return Fields{
+		value("start_time", timeOfDay, &h.Start),
+		value("end_time", timeOrMidnight, &h.End),
+	}.requiring("start_time", "end_time")
+}
 
 func weekSchema() *Schema {
 	week := &Schema{Type: typeObject, AdditionalProperties: false, Description: "The weekdays to change. An empty list closes a day; null removes its own hours, or those of all days, so that others apply again"}
 	for i, name := range weekdays {
-		day := nullable(&Schema{Type: typeArray, MaxItems: maxPeriods, Description: "Hours of the day, in order", Items: SchemaOf(hoursFields.Describe())})
+		day := nullable(&Schema{Type: typeArray, MaxItems: maxPeriods, Description: "Hours of the day, in order", Items: SchemaOf(hoursFields(&availability.Hours{}).Describe("hours of a day"))})
 		day.unexampled = i > 0
 		week.Properties = append(week.Properties, Member{name, day})
 	}
 	return nullable(week)
 }
 
-// readWeek reads hours by weekday. Null is null for every weekday.
-func readWeek(in input, into *catalog.WeekPatch) {
-	b := in.(*Body)
-	into.Days = map[int][]availability.Hours{}
+// week declares hours by weekday. Null is null for every weekday.
+func week(to *map[int][]availability.Hours) Field {
+	about := description{schema: weekSchema, null: isValue, blank: isValue, members: true}
+	return Field{name: "hours", description: about, set: func(in input) {
+		*to = in.(*Body).week()
+	}}
+}
+
+func (b *Body) week() map[int][]availability.Hours {
+	days := map[int][]availability.Hours{}
 	if b.null("hours") {
 		for i := range weekdays {
-			into.Days[i+1] = nil
+			days[i+1] = nil
 		}
-		return
+		return days
 	}
 	week := b.object("hours")
 	if week == nil {
-		return
+		return days
 	}
 	if sent := b.fields["hours"]; sent != nil && decodeText(sent)[0] == '[' { // an object to PHP, but closes nothing
 		b.addProblem("hours", invalid("Must be an object; an empty list closes a day only as the value of that day"))
@@ -88,11 +97,12 @@ func readWeek(in input, into *catalog.WeekPatch) {
 		case day == 0:
 			week.addProblem(name, invalid(oneOf(weekdays...)))
 		case week.null(name):
-			into.Days[day] = nil
+			days[day] = nil
 		default:
-			into.Days[day] = week.hours(name)
+			days[day] = week.hours(name)
 		}
 	}
+	return days
 }
 
 // hours reads the hours of a day, in order.
@@ -109,7 +119,7 @@ func (b *Body) hours(name string) []availability.Hours {
 			b.addProblem(path, invalid(notAnObject))
 			continue
 		}
-		hoursFields.read(newBody(b.path+path+".", fields, b.validation), &open[i])
+		hoursFields(&open[i]).read(newBody(b.path+path+".", fields, b.validation))
 		if open[i].End <= open[i].Start {
 			b.addProblem(path+".end_time", rejected("Must be after start_time"))
 		}

@@ -220,19 +220,21 @@ func TestEveryFieldHasAText(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}
+	placeholder := regexp.MustCompile(`\\{\w+\\}`)
+	documented := func(text string) bool {
+		pattern := regexp.MustCompile("^" + placeholder.ReplaceAllString(regexp.QuoteMeta(strings.TrimSpace(text)), ".*"))
+		return slices.ContainsFunc(slices.Collect(maps.Keys(said)), pattern.MatchString)
+	}
 	var look func(path string, value any)
 	look = func(path string, value any) {
 		for key, inner := range value.(map[string]any) {
-			text, ok := inner.(string)
-			if !ok && inner != nil {
-				look(path+" "+key, inner)
-			}
-			if key != "about" {
-				continue
-			}
-			pattern := regexp.MustCompile("^" + regexp.MustCompile(`\\{\w+\\}`).ReplaceAllString(regexp.QuoteMeta(strings.TrimSpace(text)), ".*"))
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(said)), pattern.MatchString) {
-				t.Errorf("%s: the document does not say %q", path, text)
+			switch text := inner.(type) {
+			case map[string]any:
+				look(path+" "+key, text)
+			case string:
+				if key == "about" && !documented(text) {
+					t.Errorf("%s: the document does not say %q", path, text)
+				}
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func nameRefused() error {
 }
 
 // readWebhook reads the body of a write. Its filters are within the key's scope.
-func (r *request) readWebhook(body *compat.Body, fields compat.Fields[compat.WebhookChange]) (change compat.WebhookChange, err error) {
+func (r *request) readWebhook(body *compat.Body, fields compat.Declaration[compat.WebhookChange]) (change compat.WebhookChange, err error) {
 	if change, err = compat.ReadWebhookChange(body, fields, r.api.options.Webhooks.AllowPrivate); err != nil {
 		return change, err
 	}

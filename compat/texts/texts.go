@@ -14,7 +14,7 @@ import (
 )
 
 // files are one per resource for its records, fields.yaml and sent.yaml for names that mean the same everywhere,
-// forms.yaml for the forms of texts.
+// requests.yaml for what is sent and means something else in a request, forms.yaml for the forms of texts.
 //
 //go:embed *.yaml
 var files embed.FS
@@ -33,18 +33,26 @@ type Field struct {
 	Form    string // a regular expression; "" for any text
 }
 
+// Sent describes a parameter or a field of a body.
+type Sent struct {
+	Field `yaml:",inline"`
+	Rare  bool // examples of bodies leave it out, because another field stands for it or few requests have it
+}
+
 // all texts are read when the first field is described. It panics if a file is not valid YAML of its form.
 var all = sync.OnceValue(func() (all struct {
 	records      map[string]Record
 	fields, sent map[string]Field
+	requests     map[string]map[string]Sent
 }) {
 	var forms map[string]string
 	parse("forms", &forms)
 	parse("fields", &all.fields)
 	parse("sent", &all.sent)
+	parse("requests", &all.requests)
 	list, _ := files.ReadDir(".") // embedded
 	for _, f := range list {
-		if name := strings.TrimSuffix(f.Name(), ".yaml"); !slices.Contains([]string{"forms", "fields", "sent"}, name) {
+		if name := strings.TrimSuffix(f.Name(), ".yaml"); !slices.Contains([]string{"forms", "fields", "requests", "sent"}, name) {
 			parse(name, &all.records)
 		}
 	}
@@ -84,12 +92,14 @@ func OfField(record, name string) Field {
 	return all().fields[name]
 }
 
-// OfSent returns the text for a parameter or a field of a body. Its form is that of its type.
-func OfSent(name string) Field {
+// OfSent returns the text for a parameter or a field of a body, of which a section of requests.yaml may have other parts
+// than the files for all requests. Its form is that of its type.
+func OfSent(section, name string) Sent {
+	text, sent := all().fields[name], all().requests[section][name]
 	if own, ok := all().sent[name]; ok {
-		return own
+		text = own
 	}
-	return all().fields[name]
+	return Sent{Field{About: cmp.Or(sent.About, text.About), Example: cmp.Or(sent.Example, text.Example)}, sent.Rare}
 }
 
 // Words returns the words of a form that allows only a few, such as ^(active|inactive)$.
