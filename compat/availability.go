@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 // Availability lists the free starts of a day.
@@ -64,7 +65,7 @@ type Unavailable struct {
 // idOrAny is an id; 0 is sent as "any".
 type idOrAny int64
 
-func (idOrAny) schema() *Schema { return reference(idOrAnyName) }
+func (idOrAny) JSONSchema() *jsonschema.Schema { return jsonschema.Reference(jsonschema.IDOrAnyName) }
 
 func (id idOrAny) MarshalJSON() ([]byte, error) {
 	if id == 0 {
@@ -107,7 +108,7 @@ var AvailabilityParameters = parameters("GET /availability", domain.InvalidReque
 		optional("agent_id", anyID, &a.AgentID),
 		optional("location_id", anyID, &a.LocationID),
 		optional("total_attendees", integer(1, maxMediumInt), &a.Attendees),
-		extras(func() *Schema { return &Schema{Type: typeString} }, &a.Extras),
+		extras(func() *jsonschema.Schema { return &jsonschema.Schema{Type: jsonschema.String} }, &a.Extras),
 		optional("date", day, &a.date),
 		optional("date_to", day, &a.dateTo),
 	}.requiring("date").requiringUnless("booking_id", "service_id", "agent_id")

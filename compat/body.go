@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/jsontext"
 	"github.com/bookside/bookside/compat/phpform"
 )
@@ -31,13 +32,6 @@ func (d Document) JSON() json.RawMessage { return d.root.JSON() }
 type BodyError struct{ Message string }
 
 func (e *BodyError) Error() string { return e.Message }
-
-// Limits of a JSON body. PHP's json_decode accepts the same depth, and no request needs a tenth of the
-// values.
-const (
-	maxDepth  = 512
-	maxValues = 20_000
-)
 
 // ParseBody parses a body as WordPress does, but slightly more leniently: JSON, both kinds of forms, and
 // JSON sent with another type, such as that of a form, which is curl's default. Without a type the body is
@@ -90,10 +84,10 @@ func parseJSON(text []byte) (Document, error) {
 	root := jsontext.Value(text)
 	levels, values := root.Extent()
 	switch {
-	case levels > maxDepth:
+	case levels > jsontext.MaxDepth:
 		return Document{}, ErrNotJSON
-	case values > maxValues:
-		return Document{}, &BodyError{fmt.Sprintf("The request body has more than %d values", maxValues)}
+	case values > jsontext.MaxValues:
+		return Document{}, &BodyError{fmt.Sprintf("The request body has more than %d values", jsontext.MaxValues)}
 	case levels == 0:
 		return Document{}, errNoObject
 	}
@@ -183,7 +177,7 @@ func asksForDryRun(fields map[string]jsontext.Value) bool {
 // wantsDryRun reports whether a value means anything but no.
 func wantsDryRun(text string) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
-	wanted, known := booleans[text]
+	wanted, known := jsonschema.Booleans[text]
 	return wanted || !known && text != ""
 }
 
@@ -194,11 +188,11 @@ func NoDryRun() error { return domain.InvalidField(dryRun, noDryRun) }
 const noDryRun = "Not supported here"
 
 // Sent returns the fields of the document with these names, as they were sent.
-func (d Document) Sent(names []string) (sent Members) {
+func (d Document) Sent(names []string) (sent jsonschema.Members) {
 	fields, _ := d.fields()
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if parts := partsOfName(name); len(parts) > 0 && slices.Contains(names, parts[0]) {
-			sent = append(sent, Member{name, fields[name].JSON()})
+			sent = append(sent, jsonschema.Member{name, fields[name].JSON()})
 		}
 	}
 	return sent
@@ -303,7 +297,7 @@ var fixedText = textOf(isNothing, isValue)
 var filledText = textOf(isNothing, isNothing)
 
 func textOf(null, blank meaning) valueType[string] {
-	about := description{schema: plain(Schema{Type: typeString}), null: null, blank: blank}
+	about := description{schema: plain(jsonschema.Schema{Type: jsonschema.String}), null: null, blank: blank}
 	return valueType[string]{description: about, read: func(in input, name string) (value string, ok bool) {
 		b := in.(*Body)
 		value, isText, ok := b.scalar(name)
@@ -326,7 +320,7 @@ func (b *Body) object(name string) *Body {
 	value, sent := b.sent(name)
 	if sent {
 		var ok bool
-		if fields, ok = decodeText(value).Object(); !ok {
+		if fields, ok = value.Decoded().Object(); !ok {
 			b.addProblem(name, invalid(notAnObject))
 			return nil
 		}
@@ -348,30 +342,16 @@ func (b *Body) list(name string) (elements []jsontext.Value, ok bool) {
 	if !sent {
 		return nil, false
 	}
-	if elements, ok = decodeText(value).List(); !ok {
+	if elements, ok = value.Decoded().List(); !ok {
 		b.addProblem(name, invalid(notAList))
 	}
 	return elements, ok
 }
 
-// decodeText returns the list or object that a text contains as JSON, which is how clients send them in
-// forms. Any other value is returned unchanged.
-func decodeText(value jsontext.Value) jsontext.Value {
-	text, isText, single := value.Scalar()
-	if text = strings.TrimSpace(text); !single || !isText || text == "" || text[0] != '{' && text[0] != '[' {
-		return value
-	}
-	document, err := parseJSON([]byte(text))
-	if err != nil {
-		return value
-	}
-	return document.root
-}
-
 // elements is a list of objects with their own members.
 func elements(least, most int, called string, members func() []FieldDescription) valueType[[]jsontext.Value] {
-	schema := func() *Schema {
-		return &Schema{Type: typeArray, Items: SchemaOf(members()), MinItems: least, MaxItems: most}
+	schema := func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: jsonschema.Array, Items: SchemaOf(members()), MinItems: least, MaxItems: most}
 	}
 	size := invalid(fmt.Sprintf("Must be a list of %d to %d %s", least, most, called))
 	return valueType[[]jsontext.Value]{description: description{schema: schema, blank: isValue}, read: func(in input, name string) ([]jsontext.Value, bool) {

@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/jsontext"
 )
 
@@ -120,14 +121,14 @@ var BookingMoveFields = declare("POST /bookings/{id}/cancel", func(p *BookingPat
 })
 
 // bySite is the type of a field that the site decides about: whether it knows it, and what is wrong with it.
-func bySite(schema func() *Schema) description {
+func bySite(schema func() *jsonschema.Schema) description {
 	return description{schema: schema, null: isValue, blank: isValue}
 }
 
 // series declares the recurrence of a booking, of which the site's form makes several with LatePoint Pro Features.
 func series(to *bool) Field {
 	const name = "recurrence"
-	return Field{name: name, description: bySite(func() *Schema { return &Schema{} }), set: func(in input) {
+	return Field{name: name, description: bySite(func() *jsonschema.Schema { return &jsonschema.Schema{} }), set: func(in input) {
 		sent, ok := in.(*Body).sent(name)
 		*to = ok && !slices.Contains([]string{`""`, "false", "[]", "{}"}, string(sent))
 	}}
@@ -185,7 +186,7 @@ func BulkBookings(d Document) ([]BulkBooking, error) {
 	}
 	bookings := make([]BulkBooking, len(sent.elements))
 	for i, element := range sent.elements {
-		fields, _ := decodeText(element).Object() // anything but an object has none of the fields
+		fields, _ := element.Decoded().Object() // anything but an object has none of the fields
 		one := newBody("", fields, new(domain.Validation))
 		bookings[i].sent = element
 		bookingFields(&bookings[i].New).read(one)

@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/numbers"
 )
 
@@ -40,7 +41,7 @@ type ChangeList struct {
 	HasMore bool     `json:"has_more"`
 }
 
-func (ChangeList) envelope() {}
+func (ChangeList) Envelope() {}
 
 // ChangeFilter says what to read from the journal.
 type ChangeFilter struct {
@@ -75,7 +76,7 @@ var ChangeParameters = parameters("GET /changes", domain.InvalidParameters, func
 
 // cursor is a place in the journal. A plain number belongs to the first epoch, when cursors were integers,
 // and is read as such.
-var cursor = parsed(plain(Schema{Type: typeString, Pattern: journal.CursorPattern}), "Must be a cursor of an earlier response", func(text string) (journal.Cursor, bool) {
+var cursor = parsed(plain(jsonschema.Schema{Type: jsonschema.String, Pattern: journal.CursorPattern}), "Must be a cursor of an earlier response", func(text string) (journal.Cursor, bool) {
 	if c, ok := journal.ParseCursor(text); ok {
 		return c, true
 	}

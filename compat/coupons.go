@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 // Coupon is a coupon. Only a single read includes its rules and recent orders.
@@ -134,7 +135,7 @@ func couponFields(c *payments.CouponPatch) Fields {
 }
 
 // dateOrNone is a date, or none for the zero date.
-var dateOrNone = parsed(plain(Schema{Type: typeString, Pattern: optionalDatePattern}), notADate, func(text string) (session.Date, bool) {
+var dateOrNone = parsed(plain(jsonschema.Schema{Type: jsonschema.String, Pattern: optionalDatePattern}), notADate, func(text string) (session.Date, bool) {
 	if text == domain.ZeroDate {
 		return "", true
 	}

@@ -3,6 +3,7 @@ package compat
 import (
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/jsontext"
 )
 
@@ -10,12 +11,12 @@ import (
 // what is none, the site decides.
 func bookingCustomFields(to **bookings.SentFields) Field {
 	const name = "custom_fields"
-	schema := func() *Schema {
-		option := AnyOf(&Schema{Type: typeString}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
-		list := &Schema{Type: typeArray, Items: option}
-		values := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean}, list)
-		values.shared = fieldName
-		return &Schema{Type: typeObject, AdditionalProperties: values}
+	schema := func() *jsonschema.Schema {
+		option := jsonschema.AnyOf(&jsonschema.Schema{Type: jsonschema.String}, &jsonschema.Schema{Type: jsonschema.Number}, &jsonschema.Schema{Type: jsonschema.Boolean})
+		list := &jsonschema.Schema{Type: jsonschema.Array, Items: option}
+		values := jsonschema.AnyOf(&jsonschema.Schema{Type: []string{jsonschema.String, jsonschema.Null}}, &jsonschema.Schema{Type: jsonschema.Number}, &jsonschema.Schema{Type: jsonschema.Boolean}, list)
+		values.Shared = fieldName
+		return &jsonschema.Schema{Type: jsonschema.Object, AdditionalProperties: values}
 	}
 	return Field{name: name, description: bySite(schema), set: func(in input) {
 		b := in.(*Body)

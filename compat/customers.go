@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/compat/iso3166"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 // Customer is a customer as lists return it.
@@ -220,7 +221,7 @@ var genders = sameWords("male", "female", "other", "prefer_not_to_say")
 const notACountry = "Must be a country code of ISO 3166-1, two letters"
 
 // country is an ISO 3166-1 code, in any letter case.
-var country = fromText(plain(Schema{Type: typeString, Pattern: "^[A-Za-z]{2}$"}), func(text string) (string, *problem) {
+var country = fromText(plain(jsonschema.Schema{Type: jsonschema.String, Pattern: "^[A-Za-z]{2}$"}), func(text string) (string, *problem) {
 	code := strings.ToUpper(text)
 	switch {
 	case code == "UK":
@@ -253,10 +254,10 @@ var dateText = parsed(dateSchema, notADate, func(text string) (string, bool) {
 // customFields are values by name. As in PHP's texts, true is 1; unlike there,
 // false is 0, because only null and an empty text remove a value.
 var customFields = valueType[map[string]string]{
-	description: description{blank: isValue, members: true, schema: func() *Schema {
-		scalar := AnyOf(&Schema{Type: []string{typeString, typeNull}}, &Schema{Type: typeNumber}, &Schema{Type: typeBoolean})
-		scalar.shared = fieldName
-		return &Schema{Type: typeObject, AdditionalProperties: scalar}
+	description: description{blank: isValue, members: true, schema: func() *jsonschema.Schema {
+		scalar := jsonschema.AnyOf(&jsonschema.Schema{Type: []string{jsonschema.String, jsonschema.Null}}, &jsonschema.Schema{Type: jsonschema.Number}, &jsonschema.Schema{Type: jsonschema.Boolean})
+		scalar.Shared = fieldName
+		return &jsonschema.Schema{Type: jsonschema.Object, AdditionalProperties: scalar}
 	}},
 	read: func(in input, name string) (map[string]string, bool) {
 		object := in.(*Body).object(name)

@@ -7,12 +7,9 @@ import (
 	"slices"
 
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/table"
 )
-
-// envelope is what surrounds a record. In the document it has no name: its texts and booleans always have
-// the values of a sample.
-type envelope interface{ envelope() }
 
 // RecordIn returns the record in the response to a single read; sample is a sample of such a response.
 func RecordIn(sample any, response []byte) (json.RawMessage, error) {
@@ -24,7 +21,7 @@ func RecordIn(sample any, response []byte) (json.RawMessage, error) {
 
 // Enveloped reports whether a sample of a response has its record in the member data.
 func Enveloped(sample any) bool {
-	_, enveloped := sample.(envelope)
+	_, enveloped := sample.(jsonschema.Envelope)
 	return enveloped
 }
 
@@ -43,9 +40,9 @@ func dataIn[T any](response []byte) (T, error) {
 
 // Columns returns the columns of a table of a list's records; sample is a sample of such a list.
 func Columns(sample any) []table.Column {
-	for _, f := range fieldsOf(reflect.ValueOf(sample)) {
-		if f.name == "data" {
-			return columnsOf(f.value.Type().Elem(), table.Column{})
+	for _, f := range jsonschema.Fields(reflect.ValueOf(sample)) {
+		if f.Name == "data" {
+			return columnsOf(f.Value.Type().Elem(), table.Column{})
 		}
 	}
 	return nil
@@ -59,12 +56,12 @@ func columnsOf(t reflect.Type, at table.Column) (columns []table.Column) {
 	if t.Kind() != reflect.Struct {
 		return []table.Column{at}
 	}
-	for _, f := range fieldsOf(reflect.Zero(t)) {
-		inner := table.Column{Path: append(slices.Clone(at.Path), f.name), Optional: at.Optional}
-		if f.optional && inner.Optional == 0 {
+	for _, f := range jsonschema.Fields(reflect.Zero(t)) {
+		inner := table.Column{Path: append(slices.Clone(at.Path), f.Name), Optional: at.Optional}
+		if f.Optional && inner.Optional == 0 {
 			inner.Optional = len(inner.Path)
 		}
-		columns = append(columns, columnsOf(f.value.Type(), inner)...)
+		columns = append(columns, columnsOf(f.Value.Type(), inner)...)
 	}
 	return columns
 }
@@ -76,7 +73,7 @@ type List[R any] struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-func (List[R]) envelope() {}
+func (List[R]) Envelope() {}
 
 // ListOf returns a sample of a list.
 func ListOf[R any]() List[R] { return List[R]{Success: true} }
@@ -112,7 +109,7 @@ type Single[R any] struct {
 	Data    R    `json:"data"`
 }
 
-func (Single[R]) envelope() {}
+func (Single[R]) Envelope() {}
 
 func single[R any](record R) Single[R] { return Single[R]{Success: true, Data: record} }
 
@@ -125,7 +122,7 @@ type StatusSingle[R any] struct {
 	Data   R      `json:"data"`
 }
 
-func (StatusSingle[R]) envelope() {}
+func (StatusSingle[R]) Envelope() {}
 
 func statusSingle[R any](record R) StatusSingle[R] {
 	return StatusSingle[R]{Status: "success", Data: record}
@@ -142,7 +139,7 @@ type BothSingle[R any] struct {
 	Data    R      `json:"data"`
 }
 
-func (BothSingle[R]) envelope() {}
+func (BothSingle[R]) Envelope() {}
 
 func bothSingle[R any](record R) BothSingle[R] {
 	return BothSingle[R]{Success: true, Status: "success", Data: record}
@@ -159,7 +156,7 @@ type BothMessage[R any] struct {
 	Data    R      `json:"data"`
 }
 
-func (BothMessage[R]) envelope() {}
+func (BothMessage[R]) Envelope() {}
 
 func bothMessage[R any](message string) BothMessage[R] {
 	return BothMessage[R]{Success: true, Status: "success", Message: message}
@@ -178,7 +175,7 @@ type SuccessMessage[R any] struct {
 	Data    R      `json:"data"`
 }
 
-func (SuccessMessage[R]) envelope() {}
+func (SuccessMessage[R]) Envelope() {}
 
 func successMessage[R any](message string) SuccessMessage[R] {
 	return SuccessMessage[R]{Success: true, Message: message}

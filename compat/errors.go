@@ -6,6 +6,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 // ErrorShape is the form of an operation's error bodies.
@@ -50,7 +51,7 @@ func (w WriteOutcome) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(w))
 }
 
-func (WriteOutcome) schema() *Schema { return reference(writtenName) }
+func (WriteOutcome) JSONSchema() *jsonschema.Schema { return jsonschema.Reference(writtenName) }
 
 type wordPressBody struct {
 	Code    string    `json:"code"`
@@ -156,7 +157,9 @@ type anyRecord json.RawMessage
 // MarshalJSON returns the JSON.
 func (r anyRecord) MarshalJSON() ([]byte, error) { return r, nil }
 
-func (anyRecord) schema() *Schema { return &Schema{Type: typeObject, example: Members{}} }
+func (anyRecord) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: jsonschema.Object, Example: jsonschema.Members{}}
+}
 
 // Present returns a changed record as clients see it.
 func Present(p domain.PresentRecord) PresentDetails {

@@ -9,6 +9,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/jsontext"
 	"github.com/bookside/bookside/compat/numbers"
 	"github.com/bookside/bookside/compat/phpform"
@@ -46,7 +47,7 @@ const maxExtras = 50
 
 // extras declares the extras of a booking: a list of objects, or its JSON. The site decides whether it
 // knows the field, and what counts as none. Null and an empty text are an empty list.
-func extras(schema func() *Schema, to **slots.Extras) Field {
+func extras(schema func() *jsonschema.Schema, to **slots.Extras) Field {
 	return Field{name: "extras", description: bySite(schema), set: func(in input) {
 		var sent jsontext.Value
 		switch in := in.(type) {
@@ -64,11 +65,11 @@ func extras(schema func() *Schema, to **slots.Extras) Field {
 	}}
 }
 
-func extrasSchema() *Schema {
-	whole := func(about, example string) *Schema {
-		return &Schema{Type: typeInteger, Description: about, Minimum: bound("1"), example: json.Number(example)}
+func extrasSchema() *jsonschema.Schema {
+	whole := func(about, example string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: jsonschema.Integer, Description: about, Minimum: jsonschema.Bound("1"), Example: json.Number(example)}
 	}
-	return &Schema{Type: typeArray, MaxItems: maxExtras, Items: &Schema{Type: typeObject, Required: []string{"id"}, Properties: Members{
+	return &jsonschema.Schema{Type: jsonschema.Array, MaxItems: maxExtras, Items: &jsonschema.Schema{Type: jsonschema.Object, Required: []string{"id"}, Properties: jsonschema.Members{
 		{"id", whole("Id of an extra of the service", "4")}, {"quantity", whole("How many; 1 unless sent", "2")},
 	}}}
 }
@@ -78,7 +79,7 @@ func readExtras(sent jsontext.Value) *slots.Extras {
 	if sent.Null() || sent[0] == '"' && text == "" {
 		return &slots.Extras{}
 	}
-	list, ok := decodeText(sent).List()
+	list, ok := sent.Decoded().List()
 	read := &slots.Extras{Unreadable: !ok || len(list) > maxExtras}
 	for _, element := range list {
 		fields, isObject := element.Object()

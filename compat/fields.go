@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/texts"
 )
 
@@ -67,7 +68,7 @@ func flag(name string, to *bool) Field { return defaulted(name, boolean, false, 
 
 // object declares a field of a body that has members. They may also be sent one by one, under dotted names.
 func object(name string, members Fields) Field {
-	schema := func() *Schema { return SchemaOf(members.Describe("")).Concerning(name) }
+	schema := func() *jsonschema.Schema { return SchemaOf(members.Describe("")).Concerning(name) }
 	return Field{description: description{schema: schema, blank: isValue, members: true}, name: name, set: func(in input) {
 		if inner := in.(*Body).object(name); inner != nil {
 			members.read(inner)
@@ -196,7 +197,7 @@ type FieldDescription struct {
 	Name     string
 	Required bool
 	Needed   bool // required, unless another field replaces it
-	Schema   *Schema
+	Schema   *jsonschema.Schema
 }
 
 // Describe returns the fields as the document shows them. A section of requests.yaml has the texts that differ from those
@@ -206,16 +207,16 @@ func (fields Fields) Describe(section string) []FieldDescription {
 	for i, f := range fields {
 		schema := f.schema()
 		if f.ofNull() == isCleared {
-			schema = nullable(schema)
+			schema = jsonschema.Nullable(schema)
 		}
 		if f.zeroIsNothing && !f.change && (!f.required || f.unless != "") {
 			allowZero(schema)
 		}
 		text := texts.OfSent(section, f.name)
-		schema.explain(text.Field)
-		schema.Default, schema.unexampled = f.defaultValue, text.Rare
+		schema.Explain(text.Field)
+		schema.Default, schema.Unexampled = f.defaultValue, text.Rare
 		if f.defaultValue != nil && f.name != dryRun { // examples write nothing
-			schema.example = f.defaultValue
+			schema.Example = f.defaultValue
 		}
 		// A field that may be ignored or replaced is not always required.
 		all[i] = FieldDescription{Name: f.name, Required: f.required && f.skip == nil && f.unless == "", Needed: f.required, Schema: schema}
@@ -225,10 +226,10 @@ func (fields Fields) Describe(section string) []FieldDescription {
 
 // SchemaOf returns the schema of an object with these members. Other members are ignored, so they are
 // allowed.
-func SchemaOf(members []FieldDescription) *Schema {
-	schema := &Schema{Type: typeObject}
+func SchemaOf(members []FieldDescription) *jsonschema.Schema {
+	schema := &jsonschema.Schema{Type: jsonschema.Object}
 	for _, m := range members {
-		schema.Properties = append(schema.Properties, Member{m.Name, m.Schema})
+		schema.Properties = append(schema.Properties, jsonschema.Member{m.Name, m.Schema})
 		if m.Required {
 			schema.Required = append(schema.Required, m.Name)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/jsontext"
 )
 
@@ -45,16 +46,16 @@ func (q *Query) PersonalParameter(parameters QueryInput) string {
 
 // Personal returns a member with personal data of what a body reads of the document, at any depth and even under a dotted
 // name or in the query, or "".
-func (d Document) Personal(body *Schema) string {
+func (d Document) Personal(body *jsonschema.Schema) string {
 	read := d.members(body)
 	maps.DeleteFunc(read, func(name string, _ jsontext.Value) bool {
-		return body.property(strings.Split(name, ".")[0]) == nil
+		return body.Property(strings.Split(name, ".")[0]) == nil
 	})
 	return personalIn(jsontext.Object(read))
 }
 
 func personalIn(v jsontext.Value) (found string) {
-	decodeText(v).Each(func(name string, inner jsontext.Value) jsontext.Value {
+	v.Decoded().Each(func(name string, inner jsontext.Value) jsontext.Value {
 		if found == "" && isPersonal(name) {
 			found = name
 		}

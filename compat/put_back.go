@@ -3,12 +3,9 @@ package compat
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"slices"
-	"strings"
 
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/jsontext"
-	"github.com/bookside/bookside/compat/numbers"
 )
 
 // What GET shows may be put back: a field of an update that equals the record as it is shown counts as not sent, before any
@@ -16,122 +13,13 @@ import (
 
 // Changing returns the body of an update without the fields that equal those of a record. dropped reports whether there
 // were any.
-func (d Document) Changing(record json.RawMessage, body *Schema) (changing Document, dropped bool) {
+func (d Document) Changing(record json.RawMessage, body *jsonschema.Schema) (changing Document, dropped bool) {
 	sent, ok := d.fields()
 	shown, isObject := jsontext.Value(record).Object()
 	if !ok || !isObject {
 		return d, false
 	}
 	all := jsontext.Object(sent)
-	left := jsontext.Object(body.changing(sent, shown))
+	left := jsontext.Object(body.Changing(sent, shown))
 	return Document{root: left}, !bytes.Equal(all, left)
-}
-
-// changing returns the members of an object that differ from those that are shown. A required one stays, but empty.
-func (s *Schema) changing(sent, shown map[string]jsontext.Value) map[string]jsontext.Value {
-	left := maps.Clone(sent)
-	for name, value := range sent {
-		property, present := s.property(name), shown[name]
-		if object, member, dotted := strings.Cut(name, "."); dotted && present == nil && shown[object] != nil {
-			members, _ := shown[object].Object()
-			property, present = s.property(object).property(member), members[member]
-		}
-		if present == nil {
-			continue
-		}
-		if left[name] = property.left(value, present); left[name] != nil {
-			continue
-		}
-		if delete(left, name); s != nil && slices.Contains(s.Required, name) {
-			left[name] = jsontext.Value("{}")
-		}
-	}
-	return left
-}
-
-// left returns what differs of a value from the one that is shown, nil for nothing.
-func (s *Schema) left(sent, shown jsontext.Value) jsontext.Value {
-	if shown[0] == '{' || shown[0] == '[' {
-		sent = decodeText(sent)
-	}
-	switch {
-	case sent[0] == '{' && shown[0] == '{':
-		members, _ := sent.Object()
-		present, _ := shown.Object()
-		if members = s.changing(members, present); len(members) > 0 {
-			return jsontext.Object(members)
-		}
-		return nil
-	case s.equal(sent, shown):
-		return nil
-	case sent[0] == '[' && shown[0] == '[':
-		present, _ := shown.List()
-		return sent.Each(func(_ string, element jsontext.Value) jsontext.Value { return s.items().withoutShown(element, present) })
-	default:
-		return sent
-	}
-}
-
-// withoutShown returns an element of a list without what nothing reads of it, where the shown element of the same id has the same.
-func (s *Schema) withoutShown(element jsontext.Value, shown []jsontext.Value) jsontext.Value {
-	sent, _ := element.Object()
-	for _, other := range shown {
-		present, _ := other.Object()
-		if sent["id"] == nil || present["id"] == nil || !s.property("id").equal(sent["id"], present["id"]) {
-			continue
-		}
-		return element.Each(func(name string, value jsontext.Value) jsontext.Value {
-			if s.property(name) == nil && present[name] != nil && s.property(name).equal(value, present[name]) {
-				return nil
-			}
-			return value
-		})
-	}
-	return element
-}
-
-// equal reports whether a value is the one that is shown, as their schema reads them: 5 and "5.00" are the same, if it is
-// that of a number. Forms cannot say null: some have an empty text for it, and others leave it out. PHP writes {} as [].
-func (s *Schema) equal(sent, shown jsontext.Value) bool {
-	switch {
-	case sent[0] == '[' && shown[0] == '[':
-		list, _ := sent.List()
-		other, _ := shown.List()
-		return slices.EqualFunc(list, other, s.items().equal)
-	case shown[0] == '{':
-		members, isObject := sent.Object()
-		present, _ := shown.Object()
-		maps.DeleteFunc(present, func(name string, value jsontext.Value) bool { return members[name] == nil && value.Null() })
-		return isObject && len(members) == len(present) && !slices.ContainsFunc(slices.Collect(maps.Keys(members)), func(name string) bool {
-			return present[name] == nil || !s.property(name).equal(members[name], present[name])
-		})
-	}
-	text, isText, single := sent.Scalar()
-	other, isOther, isSingle := shown.Scalar()
-	if shown.Null() && isText && text == "" {
-		return true
-	}
-	if !single || !isSingle || sent.Null() != shown.Null() {
-		return false
-	}
-	if text == other {
-		return true
-	}
-	if s.allows(typeBoolean) {
-		value, known := booleans[strings.ToLower(text)]
-		wanted, isWord := booleans[strings.ToLower(other)]
-		return known && isWord && value == wanted
-	}
-	n, isNumber := numbers.Exponential(text)
-	m, isAlso := numbers.Exponential(other)
-	return isNumber && isAlso && n.Equal(m) && (s.allows(typeNumber) || s.allows(typeInteger) || !isText && !isOther)
-}
-
-func (s *Schema) allows(word string) bool { return s != nil && slices.Contains(s.types(), word) }
-
-func (s *Schema) items() *Schema {
-	if s == nil {
-		return nil
-	}
-	return s.Items
 }

@@ -1,7 +1,6 @@
 package compat
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/numbers"
 )
 
@@ -51,7 +51,7 @@ type valueType[V any] struct {
 
 // description is what is known of a type of values without one.
 type description struct {
-	schema        func() *Schema
+	schema        func() *jsonschema.Schema
 	null, blank   meaning // what null and an empty text are in a body
 	zeroIsNothing bool    // 0 is nothing, unless the field is required: clients fill in 0 for ids that they leave out
 	members       bool    // an object, whose members may be sent one by one
@@ -108,7 +108,7 @@ const (
 )
 
 // fromText returns a type whose values are parsed from text.
-func fromText[V any](schema func() *Schema, parse func(text string) (V, *problem)) valueType[V] {
+func fromText[V any](schema func() *jsonschema.Schema, parse func(text string) (V, *problem)) valueType[V] {
 	return valueType[V]{description: description{schema: schema}, read: func(in input, name string) (value V, ok bool) {
 		text, ok := in.text(name)
 		if !ok {
@@ -123,7 +123,7 @@ func fromText[V any](schema func() *Schema, parse func(text string) (V, *problem
 }
 
 // parsed returns a type whose texts either have a value or are malformed, for which message is.
-func parsed[V any](schema func() *Schema, message string, parse func(text string) (V, bool)) valueType[V] {
+func parsed[V any](schema func() *jsonschema.Schema, message string, parse func(text string) (V, bool)) valueType[V] {
 	return fromText(schema, func(text string) (V, *problem) {
 		value, ok := parse(text)
 		if !ok {
@@ -134,12 +134,12 @@ func parsed[V any](schema func() *Schema, message string, parse func(text string
 }
 
 // plain returns a function that returns copies of a schema without parts.
-func plain(s Schema) func() *Schema {
-	return func() *Schema { return new(s) }
+func plain(s jsonschema.Schema) func() *jsonschema.Schema {
+	return func() *jsonschema.Schema { return new(s) }
 }
 
 // plainText is any text in a query that searches no personal data. Keys that mask personal data may send it.
-var plainText = fromText(plain(Schema{Type: typeString, MaxLength: maxText}), func(text string) (string, *problem) { return text, nil })
+var plainText = fromText(plain(jsonschema.Schema{Type: jsonschema.String, MaxLength: maxText}), func(text string) (string, *problem) { return text, nil })
 
 // text is any text in a query that searches personal data.
 var text = func(t valueType[string]) valueType[string] {
@@ -151,14 +151,16 @@ var text = func(t valueType[string]) valueType[string] {
 func integer(least, most int64) valueType[int64] { return wholeNumber("", least, most, rejected) }
 
 // id is an id in a column with the given maximum. A larger one is invalid, because nothing can have it.
-func id(most int64) valueType[int64] { return wholeNumber(idName, 1, most, invalid).orZero() }
+func id(most int64) valueType[int64] {
+	return wholeNumber(jsonschema.IDName, 1, most, invalid).orZero()
+}
 
 // userID is the id of a WordPress user. One that does not exist is not malformed: the site has users that customers
 // cannot have.
 var userID = integer(1, maxInt).orZero()
 
 // idOrNone is an id, or 0 for the records without one.
-var idOrNone = wholeNumber(idName, 0, maxInt, rejected)
+var idOrNone = wholeNumber(jsonschema.IDName, 0, maxInt, rejected)
 
 // orZero returns the type with 0 as nothing.
 func (t valueType[V]) orZero() valueType[V] {
@@ -170,7 +172,7 @@ func (t valueType[V]) orZero() valueType[V] {
 // out of bounds.
 func wholeNumber(shared string, least, most int64, outside func(string) problem) valueType[int64] {
 	lowest, highest := decimal.NewFromInt(least), decimal.NewFromInt(most)
-	schema := plain(Schema{Type: typeInteger, Minimum: bound(lowest.String()), Maximum: bound(highest.String()), shared: shared})
+	schema := plain(jsonschema.Schema{Type: jsonschema.Integer, Minimum: jsonschema.Bound(lowest.String()), Maximum: jsonschema.Bound(highest.String()), Shared: shared})
 	return fromText(schema, func(text string) (int64, *problem) {
 		n, ok := numbers.Integer(text)
 		switch {
@@ -188,9 +190,9 @@ func wholeNumber(shared string, least, most int64, outside func(string) problem)
 
 // anyID is an id, or 0 for the words any and -1.
 var anyID = valueType[int64]{
-	description: description{zeroIsNothing: true, schema: func() *Schema {
-		forms := []*Schema{id(maxMediumInt).schema(), {Type: typeInteger, Const: -1}, {Type: typeString, Enum: []string{"any", "-1"}}}
-		return &Schema{AnyOf: forms, shared: idOrAnyName}
+	description: description{zeroIsNothing: true, schema: func() *jsonschema.Schema {
+		forms := []*jsonschema.Schema{id(maxMediumInt).schema(), {Type: jsonschema.Integer, Const: -1}, {Type: jsonschema.String, Enum: []string{"any", "-1"}}}
+		return &jsonschema.Schema{AnyOf: forms, Shared: jsonschema.IDOrAnyName}
 	}},
 	read: func(in input, name string) (int64, bool) {
 		text, ok := in.text(name)
@@ -212,11 +214,11 @@ func zero(in input, name string) bool {
 func sentID(in input, name string) bool { return in.present(name) && !zero(in, name) }
 
 // allowZero lets the schema of an id allow 0.
-func allowZero(schema *Schema) {
+func allowZero(schema *jsonschema.Schema) {
 	if len(schema.AnyOf) > 0 {
 		schema = schema.AnyOf[0]
 	}
-	schema.Minimum = bound("0")
+	schema.Minimum = jsonschema.Bound("0")
 }
 
 // amount is a decimal number within the range of the money columns.
@@ -235,8 +237,8 @@ var amount = fromText(amountSchema("-"+domain.MaxAmount.String()), func(text str
 // pricePattern matches the texts that are prices. With an exponent, it does not check the bounds.
 var pricePattern = fmt.Sprintf(`^(0*\d{1,16}(\.\d{1,%d}0*)?|\d+(\.\d+)?[eE][+-]?\d+)$`, domain.AmountDecimals)
 
-func priceSchema() *Schema {
-	return &Schema{AnyOf: []*Schema{amountSchema("0")(), {Type: typeString, Pattern: pricePattern}}, shared: priceName}
+func priceSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{amountSchema("0")(), {Type: jsonschema.String, Pattern: pricePattern}}, Shared: priceName}
 }
 
 // price is an amount that can be charged, as a number or as a text.
@@ -256,25 +258,17 @@ var price = fromText(priceSchema, func(text string) (decimal.Decimal, *problem) 
 	}
 })
 
-func amountSchema(least string) func() *Schema {
-	return plain(Schema{Type: typeNumber, Minimum: bound(least), Maximum: bound(domain.MaxAmount.String())})
-}
-
-func bound(n string) *json.Number { return new(json.Number(n)) }
-
-// booleans are the words for true and false, in any letter case.
-var booleans = map[string]bool{
-	"1": true, "true": true, "yes": true, "on": true,
-	"0": false, "false": false, "no": false, "off": false,
+func amountSchema(least string) func() *jsonschema.Schema {
+	return plain(jsonschema.Schema{Type: jsonschema.Number, Minimum: jsonschema.Bound(least), Maximum: jsonschema.Bound(domain.MaxAmount.String())})
 }
 
 // boolean is true or false, or one of the words for them.
-var boolean = parsed(plain(Schema{Type: typeBoolean}), notABoolean, func(text string) (value, ok bool) {
-	value, ok = booleans[strings.ToLower(text)]
+var boolean = parsed(plain(jsonschema.Schema{Type: jsonschema.Boolean}), notABoolean, func(text string) (value, ok bool) {
+	value, ok = jsonschema.Booleans[strings.ToLower(text)]
 	return value, ok
 })
 
-var dateSchema = plain(Schema{Type: typeString, Format: "date"})
+var dateSchema = plain(jsonschema.Schema{Type: jsonschema.String, Format: "date"})
 
 // date is a calendar day.
 var date = parsed(dateSchema, notADate, parseDate)
@@ -310,7 +304,7 @@ func midnightAfter(days int) valueType[time.Time] {
 
 // span is the range of the timestamps that begin with a text, such as 2026, 2026-1, 2026-11-0 or 2026-11-21 08.
 var span = valueType[records.TimeSpan]{
-	description: description{schema: plain(Schema{Type: typeString, Pattern: spanPattern})},
+	description: description{schema: plain(jsonschema.Schema{Type: jsonschema.String, Pattern: spanPattern})},
 	read: func(in input, name string) (records.TimeSpan, bool) {
 		text, ok := in.text(name)
 		if !ok {
@@ -349,10 +343,10 @@ func timestampsFrom(text string) (first, last time.Time, ok bool) {
 }
 
 // timeOfDay is HH:MM, from 00:00 to 23:59.
-var timeOfDay = parsed(plain(Schema{Type: typeString, Pattern: clockPattern}), notAClock, parseClock)
+var timeOfDay = parsed(plain(jsonschema.Schema{Type: jsonschema.String, Pattern: clockPattern}), notAClock, parseClock)
 
 // timeOrMidnight is HH:MM, from 00:00 to 24:00.
-var timeOrMidnight = parsed(plain(Schema{Type: typeString, Pattern: clockOrMidnightPattern}), notAClock, func(text string) (availability.Minutes, bool) {
+var timeOrMidnight = parsed(plain(jsonschema.Schema{Type: jsonschema.String, Pattern: clockOrMidnightPattern}), notAClock, func(text string) (availability.Minutes, bool) {
 	if text == "24:00" {
 		return maxDuration, true
 	}
@@ -360,7 +354,7 @@ var timeOrMidnight = parsed(plain(Schema{Type: typeString, Pattern: clockOrMidni
 })
 
 // timeOrMinutes is HH:MM, or minutes after midnight.
-var timeOrMinutes = parsed(plain(Schema{Type: typeString, Pattern: timeOrMinutesPattern}), notATime, parseTimeOfDay)
+var timeOrMinutes = parsed(plain(jsonschema.Schema{Type: jsonschema.String, Pattern: timeOrMinutesPattern}), notATime, parseTimeOfDay)
 
 func parseTimeOfDay(text string) (minutes availability.Minutes, ok bool) {
 	if strings.Contains(text, ":") {
@@ -388,7 +382,9 @@ func parseClock(text string) (minutes availability.Minutes, ok bool) {
 
 // word is one of the words in a map, in any letter case. message is for all others.
 func word[V any](words map[string]V, message string) valueType[V] {
-	schema := func() *Schema { return &Schema{Type: typeString, Enum: slices.Sorted(maps.Keys(words))} }
+	schema := func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: jsonschema.String, Enum: slices.Sorted(maps.Keys(words))}
+	}
 	return fromText(schema, func(text string) (V, *problem) {
 		value, ok := words[strings.ToLower(text)]
 		if !ok {
@@ -424,7 +420,9 @@ func descending(standard string, to *bool) Field {
 
 // words is a comma-separated list of known words, in any letter case.
 func words(known ...string) valueType[map[string]bool] {
-	schema := func() *Schema { return &Schema{Type: typeArray, Items: &Schema{Type: typeString, Enum: known}} }
+	schema := func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: jsonschema.Array, Items: &jsonschema.Schema{Type: jsonschema.String, Enum: known}}
+	}
 	return valueType[map[string]bool]{description: description{schema: schema}, read: func(in input, name string) (map[string]bool, bool) {
 		text, ok := in.text(name)
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/compat/masks"
 )
 
@@ -175,17 +176,13 @@ func guardedIn(v reflect.Value) (all []Guarded) {
 	case v.Kind() != reflect.Struct:
 		return nil
 	}
-	for _, f := range fieldsOf(v) {
-		if f.needs != "" {
-			all = append(all, Guarded{[]string{f.name}, f.needs, f.onlyIfIncluded})
+	for _, f := range jsonschema.Fields(v) {
+		if f.Needs != "" {
+			all = append(all, Guarded{[]string{f.Name}, f.Needs, f.OnlyIfIncluded})
 		}
-		samples, ok := fieldSamples[schemaName(v.Type())+"."+f.name]
-		if !ok {
-			samples = []any{f.value.Interface()}
-		}
-		for _, inner := range GuardedIn(samples...) {
-			if inner.Permission != f.needs {
-				all = append(all, Guarded{append([]string{f.name}, inner.Path...), inner.Permission, inner.OnlyIfIncluded})
+		for _, inner := range GuardedIn(published.SamplesOf(published.NameOf(v.Type()), f)...) {
+			if inner.Permission != f.Needs {
+				all = append(all, Guarded{append([]string{f.Name}, inner.Path...), inner.Permission, inner.OnlyIfIncluded})
 			}
 		}
 	}
@@ -204,29 +201,17 @@ func (q *Query) Includes() []string {
 	return words
 }
 
-// needsText describes in the document what a member needs.
-func (f field) needsText() string {
-	switch {
-	case f.needs == "":
-		return ""
-	case f.onlyIfIncluded:
-		return "; requires the permission " + f.needs
-	default:
-		return "; empty without the permission " + f.needs
-	}
-}
-
 // OnlySent returns the response to a write that changed nothing as a key that may not read the record sees it:
 // the record's id, and the fields that it sent itself.
-func OnlySent(response any, sent Members) any {
+func OnlySent(response any, sent jsonschema.Members) any {
 	record := response
 	around, enveloped := response.(writeEnvelope)
 	if enveloped {
 		record = around.record()
 	}
-	for _, f := range fieldsOf(reflect.ValueOf(record)) {
-		if f.name == "id" {
-			sent = append(Members{{"id", f.value.Interface()}}, slices.DeleteFunc(sent, func(m Member) bool { return m.Name() == "id" })...)
+	for _, f := range jsonschema.Fields(reflect.ValueOf(record)) {
+		if f.Name == "id" {
+			sent = append(jsonschema.Members{{"id", f.Value.Interface()}}, slices.DeleteFunc(sent, func(m jsonschema.Member) bool { return m.Name() == "id" })...)
 		}
 	}
 	if enveloped {

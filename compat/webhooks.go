@@ -6,6 +6,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/jobs"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 // Webhook is a webhook of the key. It is not part of the contract, so ids are numbers and
@@ -33,7 +34,7 @@ type WebhookList struct {
 	Data    []Webhook `json:"data"`
 }
 
-func (WebhookList) envelope() {}
+func (WebhookList) Envelope() {}
 
 // WebhookDelivery is an event that was or is sent to a webhook.
 type WebhookDelivery struct {
@@ -67,7 +68,7 @@ type WebhookDeliveryList struct {
 	HasMore bool              `json:"has_more"`
 }
 
-func (WebhookDeliveryList) envelope() {}
+func (WebhookDeliveryList) Envelope() {}
 
 // WebhookDeliveryParameters are the parameters of the log of a webhook.
 var WebhookDeliveryParameters = parameters("GET /webhooks/{id}/deliveries", domain.InvalidParameters, func(f *jobs.DeliveryFilter) Fields {
@@ -139,8 +140,8 @@ func sentWords(b *Body, name string) (words []string, numbers, ok bool) {
 
 // wordList is a list of events.
 var wordList = valueType[[]string]{
-	description: description{blank: isValue, schema: func() *Schema {
-		return &Schema{Type: typeArray, Items: &Schema{Type: typeString}, MinItems: 1}
+	description: description{blank: isValue, schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: jsonschema.Array, Items: &jsonschema.Schema{Type: jsonschema.String}, MinItems: 1}
 	}},
 	read: func(in input, name string) ([]string, bool) {
 		words, numbers, ok := sentWords(in.(*Body), name)
@@ -164,8 +165,8 @@ var wordList = valueType[[]string]{
 
 // idList is a list of ids, which may be empty.
 var idList = valueType[[]int64]{
-	description: description{blank: isValue, schema: func() *Schema {
-		return &Schema{Type: typeArray, Items: &Schema{Type: typeInteger, Minimum: bound("1"), Maximum: bound("2147483648")}, MaxItems: jobs.MaxIDs}
+	description: description{blank: isValue, schema: func() *jsonschema.Schema {
+		return &jsonschema.Schema{Type: jsonschema.Array, Items: &jsonschema.Schema{Type: jsonschema.Integer, Minimum: jsonschema.Bound("1"), Maximum: jsonschema.Bound("2147483648")}, MaxItems: jobs.MaxIDs}
 	}},
 	read: func(in input, name string) ([]int64, bool) {
 		words, _, ok := sentWords(in.(*Body), name)
@@ -243,7 +244,7 @@ var WebhookReplayFields = declare("POST /webhooks/{id}/replay", func(r *WebhookR
 const notAnInstant = "Must be a time such as 2026-11-22T10:00:00Z"
 
 // instant is a time in RFC 3339.
-var instant = parsed(plain(Schema{Type: typeString, Format: "date-time"}), notAnInstant, func(text string) (time.Time, bool) {
+var instant = parsed(plain(jsonschema.Schema{Type: jsonschema.String, Format: "date-time"}), notAnInstant, func(text string) (time.Time, bool) {
 	at, err := time.Parse(time.RFC3339, text)
 	return at, err == nil
 })
@@ -353,4 +354,4 @@ type WebhookEvent struct {
 	Data      Change `json:"data"`
 }
 
-func (WebhookEvent) envelope() {}
+func (WebhookEvent) Envelope() {}

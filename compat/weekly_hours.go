@@ -7,6 +7,7 @@ import (
 	"github.com/bookside/bookside/adapter/availability"
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 // WeeklyHours are the general hours, or the own ones of an agent, a service, a location or a combination; null for none. They
@@ -58,14 +59,14 @@ func hoursFields(h *availability.Hours) Fields {
 	}.requiring("start_time", "end_time")
 }
 
-func weekSchema() *Schema {
-	week := &Schema{Type: typeObject, AdditionalProperties: false, Description: "The weekdays to change. An empty list closes a day; null removes its own hours, or those of all days, so that others apply again"}
+func weekSchema() *jsonschema.Schema {
+	week := &jsonschema.Schema{Type: jsonschema.Object, AdditionalProperties: false, Description: "The weekdays to change. An empty list closes a day; null removes its own hours, or those of all days, so that others apply again"}
 	for i, name := range weekdays {
-		day := nullable(&Schema{Type: typeArray, MaxItems: maxPeriods, Description: "Hours of the day, in order", Items: SchemaOf(hoursFields(&availability.Hours{}).Describe("hours of a day"))})
-		day.unexampled = i > 0
-		week.Properties = append(week.Properties, Member{name, day})
+		day := jsonschema.Nullable(&jsonschema.Schema{Type: jsonschema.Array, MaxItems: maxPeriods, Description: "Hours of the day, in order", Items: SchemaOf(hoursFields(&availability.Hours{}).Describe("hours of a day"))})
+		day.Unexampled = i > 0
+		week.Properties = append(week.Properties, jsonschema.Member{name, day})
 	}
-	return nullable(week)
+	return jsonschema.Nullable(week)
 }
 
 // week declares hours by weekday. Null is null for every weekday.
@@ -88,7 +89,7 @@ func (b *Body) week() map[int][]availability.Hours {
 	if week == nil {
 		return days
 	}
-	if sent := b.fields["hours"]; sent != nil && decodeText(sent)[0] == '[' { // an object to PHP, but closes nothing
+	if sent := b.fields["hours"]; sent != nil && sent.Decoded()[0] == '[' { // an object to PHP, but closes nothing
 		b.addProblem("hours", invalid("Must be an object; an empty list closes a day only as the value of that day"))
 	}
 	for name := range week.fields {

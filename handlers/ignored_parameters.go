@@ -11,6 +11,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/handlers/wordpress"
 )
@@ -32,13 +33,13 @@ var readAnywhere = []string{wordpress.RouteParameter, middleware.MethodParameter
 type parameterNames struct {
 	anywhere map[string]bool // accepted on any route
 	query    map[string]bool
-	record   map[string]bool // of the GET whose response a condition is compared with
-	body     *compat.Schema  // of a write, whose fields may also be in the query
+	record   map[string]bool    // of the GET whose response a condition is compared with
+	body     *jsonschema.Schema // of a write, whose fields may also be in the query
 }
 
 // parameterNames returns the route's parameters in the document, and those that any request may have.
 func (a *api) parameterNames(r *route) parameterNames {
-	known := parameterNames{map[string]bool{a.options.QueryParameter: true}, map[string]bool{}, map[string]bool{}, &compat.Schema{}}
+	known := parameterNames{map[string]bool{a.options.QueryParameter: true}, map[string]bool{}, map[string]bool{}, &jsonschema.Schema{}}
 	for _, name := range readAnywhere {
 		known.anywhere[name] = true
 	}

@@ -201,3 +201,22 @@ func (v Value) Extent() (levels, values int) {
 	}
 	return levels, values
 }
+
+// Limits of what clients send. PHP's json_decode accepts the same depth, and no request needs a tenth of the values.
+const (
+	MaxDepth  = 512
+	MaxValues = 20_000
+)
+
+// Decoded returns the list or object that a text contains as JSON, which is how clients send them in
+// forms. Any other value is returned unchanged.
+func (v Value) Decoded() Value {
+	text, isText, single := v.Scalar()
+	if text = strings.TrimSpace(text); !single || !isText || text == "" || text[0] != '{' && text[0] != '[' || !utf8.ValidString(text) || !json.Valid([]byte(text)) {
+		return v
+	}
+	if levels, values := Value(text).Extent(); levels > MaxDepth || values > MaxValues {
+		return v
+	}
+	return Value(text)
+}

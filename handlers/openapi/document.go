@@ -13,12 +13,13 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 // members and member write JSON objects in a given order.
 type (
-	members = compat.Members
-	member  = compat.Member
+	members = jsonschema.Members
+	member  = jsonschema.Member
 )
 
 // indexOf returns the index of the member with a name, or -1.
@@ -129,7 +130,7 @@ func dayOfExamples(now time.Time) time.Time {
 // describer builds the parts of the document.
 type describer struct {
 	*API
-	schemas *compat.Schemas
+	schemas *jsonschema.Schemas
 	errors  members // the responses to failures, by name
 }
 
@@ -202,7 +203,7 @@ func (d *describer) securitySchemes() members {
 func (d *describer) headers() members {
 	var all members
 	for _, h := range d.Headers {
-		all = append(all, member{h.Name, members{{"description", h.Description}, {"schema", &compat.Schema{Type: h.Type}}, {"example", h.Example}}})
+		all = append(all, member{h.Name, members{{"description", h.Description}, {"schema", &jsonschema.Schema{Type: h.Type}}, {"example", h.Example}}})
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 func (d *describer) operation(o *Operation) members {
@@ -46,7 +47,7 @@ func (d *describer) parameters(o *Operation) []members {
 		parameters = append(parameters, d.queryParameter(p))
 	}
 	if o.Method == http.MethodPost && o.Idempotent {
-		parameters = append(parameters, idempotencyParameter("", &compat.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}))
+		parameters = append(parameters, idempotencyParameter("", &jsonschema.Schema{Type: "string", Pattern: "^[ -~]{1,255}$"}))
 	}
 	if o.Tagged {
 		parameters = append(parameters, ifNoneMatchParameter())
@@ -55,15 +56,15 @@ func (d *describer) parameters(o *Operation) []members {
 		parameters = append(parameters, ifMatchParameter())
 	}
 	if o.Conditional && o.Idempotent && o.Method != http.MethodPost {
-		parameters = append(parameters, idempotencyParameter(". Without If-Match it is ignored", &compat.Schema{Type: "string"}))
+		parameters = append(parameters, idempotencyParameter(". Without If-Match it is ignored", &jsonschema.Schema{Type: "string"}))
 	}
 	return parameters
 }
 
 func (p PathParameter) describe() members {
-	schema, about := compat.IDSchema(), "Id of the "+string(p.Resource)
+	schema, about := jsonschema.IDSchema(), "Id of the "+string(p.Resource)
 	if p.Resource == domain.CouponResource {
-		schema, about = &compat.Schema{Type: "string"}, "Code of the coupon, in any letter case"
+		schema, about = &jsonschema.Schema{Type: "string"}, "Code of the coupon, in any letter case"
 	}
 	return members{{"name", p.Name}, {"in", "path"}, {"required", true}, {"description", about}, {"schema", schema}, {"example", p.Example()}}
 }
@@ -102,7 +103,7 @@ func (d *describer) queryParameter(p compat.FieldDescription) members {
 	return append(parameter, member{"schema", p.Schema})
 }
 
-func idempotencyParameter(more string, schema *compat.Schema) members {
+func idempotencyParameter(more string, schema *jsonschema.Schema) members {
 	return members{
 		{"name", "Idempotency-Key"}, {"in", "header"},
 		{"description", "A unique name for this request. If it is sent again within 24 hours with the same body, the first answer is repeated and nothing is done twice" + more},
@@ -111,7 +112,7 @@ func idempotencyParameter(more string, schema *compat.Schema) members {
 }
 
 // withExample adds an example that viewers do not fill in.
-func withExample(schema *compat.Schema, example any) *compat.Schema {
+func withExample(schema *jsonschema.Schema, example any) *jsonschema.Schema {
 	schema.Examples = []any{example}
 	return schema
 }
@@ -123,7 +124,7 @@ func ifNoneMatchParameter() members {
 	return members{
 		{"name", "If-None-Match"}, {"in", "header"},
 		{"description", "Tags of answers that the client has, or *: if the answer would be one of them, it is 304 without a body. Weak tags count as strong ones"},
-		{"schema", withExample(&compat.Schema{Type: "string"}, ExampleTag)},
+		{"schema", withExample(&jsonschema.Schema{Type: "string"}, ExampleTag)},
 	}
 }
 
@@ -131,7 +132,7 @@ func ifMatchParameter() members {
 	return members{
 		{"name", "If-Match"}, {"in", "header"},
 		{"description", "Tags of the record's states to which the request applies, or *. A tag is the ETag of the answer to a GET of the same URL. If the record has another tag by now, nothing is written, and the answer is 412 with the record. Weak tags count as strong ones"},
-		{"schema", withExample(&compat.Schema{Type: "string"}, ExampleTag)},
+		{"schema", withExample(&jsonschema.Schema{Type: "string"}, ExampleTag)},
 	}
 }
 
@@ -178,20 +179,20 @@ func (d *describer) responses(o *Operation) members {
 
 // response describes the answers that have a status.
 func (d *describer) response(o *Operation, status int) members {
-	var forms []*compat.Schema
+	var forms []*jsonschema.Schema
 	media := jsonMedia
 	for _, answer := range o.Answers {
 		switch {
 		case answer.Status != status:
 		case answer.Media != "":
 			media = answer.Media
-			forms = append(forms, &compat.Schema{Type: "string"})
+			forms = append(forms, &jsonschema.Schema{Type: "string"})
 		default:
 			forms = append(forms, d.schemas.Of(answer.Body))
 		}
 	}
 	if slices.Contains(o.Failures, status) {
-		forms = append(forms, d.schemas.Error())
+		forms = append(forms, compat.ErrorSchema(d.schemas))
 	}
 	content := members{{media, members{{"schema", d.named(o, status, forms)}}}}
 	return members{{"description", http.StatusText(status)}, {"headers", d.headersOf(o, status)}, {"content", content}}
@@ -199,7 +200,7 @@ func (d *describer) response(o *Operation, status int) members {
 
 // named returns a reference to the schema of a response, which may have one of several forms. Names that end in
 // Response would be those that oapi-codegen gives to its own types.
-func (d *describer) named(o *Operation, status int, forms []*compat.Schema) *compat.Schema {
+func (d *describer) named(o *Operation, status int, forms []*jsonschema.Schema) *jsonschema.Schema {
 	name := domain.Capitalize(o.ID) + "Result"
 	if o.Answers[0].Status != status {
 		name += strconv.Itoa(status)
@@ -219,14 +220,14 @@ func (d *describer) named(o *Operation, status int, forms []*compat.Schema) *com
 	if len(forms) == 1 {
 		return forms[0]
 	}
-	union := compat.AnyOf(forms...)
+	union := jsonschema.AnyOf(forms...)
 	union.Description = about + ", in one of these forms"
 	return d.schemas.Name(name, union)
 }
 
 // recordOf returns the name of the record in an envelope.
-func recordOf(envelope *compat.Schema) string {
-	return envelope.Properties[indexOf(envelope.Properties, "data")].Value().(*compat.Schema).Record()
+func recordOf(envelope *jsonschema.Schema) string {
+	return envelope.Properties[indexOf(envelope.Properties, "data")].Value().(*jsonschema.Schema).Record()
 }
 
 // failure returns a reference to the response for failures with a status, which all operations share.
@@ -235,7 +236,7 @@ func (d *describer) failure(o *Operation, status int) members {
 	if indexOf(d.errors, name) < 0 {
 		d.errors = append(d.errors, member{name, members{
 			{"description", http.StatusText(status)}, {"headers", d.headersOf(o, status)},
-			{"content", members{{jsonMedia, members{{"schema", d.schemas.Error()}}}}},
+			{"content", members{{jsonMedia, members{{"schema", compat.ErrorSchema(d.schemas)}}}}},
 		}})
 	}
 	return members{{"$ref", "#/components/responses/" + name}}

@@ -3,6 +3,7 @@ package openapi
 import (
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/compat/jsonschema"
 )
 
 // webhooks describes the requests sent to webhooks, whose form is the same for all events.
@@ -10,7 +11,7 @@ func (d *describer) webhooks() members {
 	event := d.schemas.Of(compat.WebhookEvent{})
 	// Written out, as the headers are: generators do not find components that only webhooks refer to.
 	event.Description = "Something that happened on the site"
-	event.Properties[indexOf(event.Properties, "type")].Value().(*compat.Schema).Enum = jobs.Events()
+	event.Properties[indexOf(event.Properties, "type")].Value().(*jsonschema.Schema).Enum = jobs.Events()
 	return members{{"event", members{{"post", members{
 		{"operationId", "onEvent"},
 		{"summary", "Something happened"},
@@ -38,7 +39,7 @@ func eventHeaders() []members {
 }
 
 func eventHeader(name, about, example string) members {
-	return members{{"name", name}, {"in", "header"}, {"required", true}, {"description", about}, {"schema", &compat.Schema{Type: "string"}}, {"example", example}}
+	return members{{"name", name}, {"in", "header"}, {"required", true}, {"description", about}, {"schema", &jsonschema.Schema{Type: "string"}}, {"example", example}}
 }
 
 // exampleEvent is an event without a record.

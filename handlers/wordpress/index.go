@@ -13,7 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/compat/jsonschema"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/handlers/openapi"
 )
@@ -21,26 +21,26 @@ import (
 // namespaceIndex lists the routes below a base path in the form of WP_REST_Server::get_namespace_index,
 // WordPress 7.0. It needs no key, as in WordPress. The fingerprint is our addition; it is "" if not known.
 type namespaceIndex struct {
-	Namespace   string         `json:"namespace"`
-	Fingerprint string         `json:"fingerprint"`
-	Routes      compat.Members `json:"routes"`
-	Links       compat.Members `json:"_links"`
+	Namespace   string             `json:"namespace"`
+	Fingerprint string             `json:"fingerprint"`
+	Routes      jsonschema.Members `json:"routes"`
+	Links       jsonschema.Members `json:"_links"`
 }
 
 type indexedRoute struct {
-	Namespace string            `json:"namespace"`
-	Methods   []string          `json:"methods"`
-	Endpoints []indexedEndpoint `json:"endpoints"`
-	Links     compat.Members    `json:"_links,omitempty"`
+	Namespace string             `json:"namespace"`
+	Methods   []string           `json:"methods"`
+	Endpoints []indexedEndpoint  `json:"endpoints"`
+	Links     jsonschema.Members `json:"_links,omitempty"`
 }
 
 type indexedEndpoint struct {
-	Methods []string       `json:"methods"`
-	Args    compat.Members `json:"args"`
+	Methods []string           `json:"methods"`
+	Args    jsonschema.Members `json:"args"`
 }
 
 type indexedArgument struct {
-	*compat.Schema
+	*jsonschema.Schema
 	Required bool `json:"required"`
 }
 
@@ -58,9 +58,9 @@ type Index struct {
 // Serve serves the index at a base path. That of WordPress has a parent.
 func (i Index) Serve(e *echo.Echo, base string) {
 	namespace, below := strings.CutPrefix(base, root+"/")
-	links := compat.Members{}
+	links := jsonschema.Members{}
 	if below {
-		links = append(links, compat.Member{"up", []link{{Href: originInIndex + strings.TrimSuffix(base, namespace)}}})
+		links = append(links, jsonschema.Member{"up", []link{{Href: originInIndex + strings.TrimSuffix(base, namespace)}}})
 	} else if namespace = strings.Trim(base, "/"); namespace == "" {
 		return
 	}
@@ -109,13 +109,15 @@ func (i Index) fingerprint(ctx context.Context) string {
 }
 
 // indexedRoutes returns the index itself and the routes of the API, by path.
-func indexedRoutes(api openapi.API, namespace, address string) compat.Members {
-	self := func(path string) compat.Members { return compat.Members{{"self", []link{{Href: address + path}}}} }
+func indexedRoutes(api openapi.API, namespace, address string) jsonschema.Members {
+	self := func(path string) jsonschema.Members {
+		return jsonschema.Members{{"self", []link{{Href: address + path}}}}
+	}
 	index := &indexedRoute{
 		Namespace: namespace, Methods: []string{http.MethodGet}, Links: self(""),
-		Endpoints: []indexedEndpoint{{Methods: []string{http.MethodGet}, Args: compat.Members{}}},
+		Endpoints: []indexedEndpoint{{Methods: []string{http.MethodGet}, Args: jsonschema.Members{}}},
 	}
-	all := compat.Members{{"/" + namespace, index}}
+	all := jsonschema.Members{{"/" + namespace, index}}
 	byPath := map[string]*indexedRoute{}
 	for _, o := range api.Operations {
 		entry := byPath[o.Path]
@@ -129,11 +131,11 @@ func indexedRoutes(api openapi.API, namespace, address string) compat.Members {
 				entry.Links = self(o.Path)
 			}
 			byPath[o.Path] = entry
-			all = append(all, compat.Member{"/" + namespace + pattern, entry})
+			all = append(all, jsonschema.Member{"/" + namespace + pattern, entry})
 		}
-		args := compat.Members{}
+		args := jsonschema.Members{}
 		for _, f := range slices.Concat(o.Query, o.Body) {
-			args = append(args, compat.Member{f.Name, indexedArgument{f.Schema, f.Required}})
+			args = append(args, jsonschema.Member{f.Name, indexedArgument{f.Schema, f.Required}})
 		}
 		entry.Methods = append(entry.Methods, o.Method)
 		entry.Endpoints = append(entry.Endpoints, indexedEndpoint{Methods: []string{o.Method}, Args: args})
