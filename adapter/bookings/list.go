@@ -103,10 +103,10 @@ func First(ctx context.Context, s *session.Session, f Filter, limit int64) ([]re
 	return load(ctx, s, rows[:min(len(rows), int(limit))], f.WithMeta, new(records.Total))
 }
 
-// filtered selects the bookings, b, that match the filter. It joins customers, c, if the filter or the order needs them.
+// filtered selects the bookings, b, that match the filter. It joins customers, c, if the order needs them.
 func filtered(s *session.Session, f Filter) sq.SelectBuilder {
 	q := sq.Select().From(s.DB.As(wpdb.Bookings, "b"))
-	if f.CustomerEmail != nil || f.CustomerPhone != nil || f.Search != nil || f.Sort == ByCustomerName {
+	if f.Sort == ByCustomerName {
 		q = q.LeftJoin(session.JoinCustomer(s))
 	}
 	q = f.References.filter(q)
@@ -147,9 +147,16 @@ func (v Values) filter(s *session.Session, q sq.SelectBuilder) sq.SelectBuilder 
 
 func (t Texts) filter(s *session.Session, q sq.SelectBuilder) sq.SelectBuilder {
 	q = records.FilterSearch(q, t.Code, "b.booking_code")
-	q = records.FilterSearch(q, t.CustomerEmail, "c.email")
-	q = records.FilterPhone(q, t.CustomerPhone, "c.phone")
-	q = records.FilterSearch(q, t.Search, "c.first_name", "c.last_name", records.FullName("c"), "c.email", "b.booking_code")
+	if t.CustomerEmail != nil {
+		q = q.Where(session.OfCustomers(s, records.ContainsAny(*t.CustomerEmail, "c.email")))
+	}
+	if phone := records.ContainsPhone(t.CustomerPhone, "c.phone"); phone != nil {
+		q = q.Where(session.OfCustomers(s, phone))
+	}
+	if t.Search != nil {
+		customers := records.ContainsAny(*t.Search, "c.first_name", "c.last_name", records.FullName("c"), "c.email")
+		q = q.Where(sq.Or{session.OfCustomers(s, customers), records.ContainsAny(*t.Search, "b.booking_code")})
+	}
 	if t.MetaKey != nil && t.MetaValue != nil {
 		meta := sq.Select("1").From(s.DB.As(wpdb.BookingMeta, "m")).Where("m.object_id = b.id").
 			Where(sq.Eq{"m.meta_key": *t.MetaKey}).Where(records.NotSecret("m.meta_key")).

@@ -98,10 +98,19 @@ func FilterSearch(filter sq.SelectBuilder, text *string, expressions ...string) 
 	return FilterContains(filter, *text, expressions...)
 }
 
-// FilterPhone adds a partial match of a telephone number, ignoring how it is formatted.
+// FilterPhone adds a partial match of a telephone number, see ContainsPhone.
 func FilterPhone(filter sq.SelectBuilder, phone *string, column string) sq.SelectBuilder {
+	if condition := ContainsPhone(phone, column); condition != nil {
+		return filter.Where(condition)
+	}
+	return filter
+}
+
+// ContainsPhone is the condition of a partial match of a telephone number, ignoring how it is formatted; nil if there is
+// nothing to match.
+func ContainsPhone(phone *string, column string) sq.Sqlizer {
 	if phone == nil {
-		return filter
+		return nil
 	}
 	digits := *phone
 	for _, punctuation := range []string{" ", "(", ")", "-"} {
@@ -109,9 +118,9 @@ func FilterPhone(filter sq.SelectBuilder, phone *string, column string) sq.Selec
 		column = "REPLACE(" + column + ", '" + punctuation + "', '')"
 	}
 	if digits == "" {
-		return filter
+		return nil
 	}
-	return FilterContains(filter, digits, column)
+	return ContainsAny(digits, column)
 }
 
 // FilterContains keeps rows in which any of some texts contains the given one.

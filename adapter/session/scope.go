@@ -94,12 +94,25 @@ func In(column string, values sq.SelectBuilder) sq.Sqlizer {
 // sentCollation makes texts comparable, whatever the collations of the site's tables and of ours are.
 const sentCollation = "utf8mb4_unicode_ci"
 
-// JoinCustomer returns what to join for the customer, c, of each booking, b. Anybody can be made the customer
-// of a booking by their e-mail address, so a limited key sees them in a booking that such a key made as that
-// key described them.
+// JoinCustomer returns what to join for the customer, c, of each booking, b.
 func JoinCustomer(s *Session) string {
+	customers, key, reference := customersOfBookings(s)
+	return customers + " ON " + key + " = " + reference
+}
+
+// OfCustomers returns the condition that the customer, c, of a booking, b, meets a condition. The server checks the customers
+// once, and not for each of their bookings.
+func OfCustomers(s *Session, condition sq.Sqlizer) sq.Sqlizer {
+	customers, key, reference := customersOfBookings(s)
+	return sq.Expr(reference+" IN (?)", sq.Select(key).From(customers).Where(condition))
+}
+
+// customersOfBookings returns a table of customers, c, its key, and what refers to it in bookings, b. Anybody can be made the
+// customer of a booking by their e-mail address, so a limited key sees them in a booking that such a key made as that
+// key described them.
+func customersOfBookings(s *Session) (customers, key, reference string) {
 	if !s.DB.HasViews() || !s.Schema.Has(wpdb.BookingCustomers) {
-		return s.DB.As(wpdb.Customers, "c") + " ON c.id = b.customer_id"
+		return s.DB.As(wpdb.Customers, "c"), "c.id", "b.customer_id"
 	}
 	columns := ""
 	for _, name := range []string{"first_name", "last_name", "email", "phone"} {
@@ -110,7 +123,7 @@ func JoinCustomer(s *Session) string {
 	}
 	return "(SELECT k.id AS booking_id, p.id, sent.id IS NOT NULL AS sent" + columns + " FROM " + s.DB.As(wpdb.Bookings, "k") +
 		" LEFT JOIN " + s.DB.As(wpdb.Customers, "p") + " ON p.id = k.customer_id" +
-		" LEFT JOIN " + s.DB.As(wpdb.BookingCustomers, "sent") + " ON sent.id = k.id) AS c ON c.booking_id = b.id"
+		" LEFT JOIN " + s.DB.As(wpdb.BookingCustomers, "sent") + " ON sent.id = k.id) AS c", "c.booking_id", "b.id"
 }
 
 // ResourcesInScope returns the resources that are in the caller's scope.
