@@ -52,9 +52,7 @@ func TestCreateCoupon(t *testing.T) {
 			}
 			return failed
 		})
-		if !errors.Is(err, failed) {
-			t.Errorf("error %v, want that of the transaction", err)
-		}
+		expect.Error(t, failed, err)
 	})
 	for name, code := range map[string]string{"taken": "welcome10", "taken in the eyes of the collation": "Wélcome10"} {
 		s.try(name, nil, func(t *testing.T, site *session.Session) {
@@ -144,9 +142,7 @@ func TestUpdateCoupon(t *testing.T) {
 		}
 	})
 	s.try("deleted", nil, func(t *testing.T, site *session.Session) {
-		if err := txDelete(t.Context(), site, payments.DeleteCoupon, "summer"); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, txDelete(t.Context(), site, payments.DeleteCoupon, "summer"))
 	}, fixtures.Change{Table: "latepoint_coupons", Op: fixtures.Delete, Key: "3"})
 }
 

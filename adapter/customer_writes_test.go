@@ -132,9 +132,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 			if got := invalidFields(t, name, err); !slices.Equal(got, []string{"email"}) {
 				t.Errorf("%s: e-mail names %v", name, got)
 			}
-			if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
-				t.Errorf("%s: e-mail changed %v", name, left)
-			}
+			expect.Empty(t, fixtures.Changes(before, before.Again(t)), name, ": e-mail changed")
 		} else if got := users(); err != nil || !slices.Equal(got, []string{"users update"}) {
 			t.Errorf("%s: e-mail: %v, changed %v", name, err, got)
 		}
@@ -288,9 +286,7 @@ func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 			}
 		})
 	}
-	if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
-		t.Errorf("changed: %v", left)
-	}
+	expect.Empty(t, fixtures.Changes(before, before.Again(t)), "changed")
 	for _, email := range []string{long, "taken@example.test"} {
 		t.Run("without a user "+email, func(t *testing.T) { // customer 9 has no user
 			if _, err := txUpdate(t.Context(), s, customers.Update, 9, customers.Patch{CustomerFields: records.CustomerFields{Email: &email}}); err != nil {
@@ -358,9 +354,7 @@ func TestDeleteCustomerDeletesTheirRows(t *testing.T) {
 	if err := txDelete(t.Context(), s, customers.Delete, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasBookings || known.Count != 4 {
 		t.Errorf("bookings of others: %v", err)
 	}
-	if left := fixtures.Changes(before, before.Again(t)); len(left) > 0 {
-		t.Errorf("changed: %v", left)
-	}
+	expect.Empty(t, fixtures.Changes(before, before.Again(t)), "changed")
 	database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE id IN (10, 703, 1707, 1713)")
 	if err := txDelete(t.Context(), s, customers.Delete, 268); !errors.As(err, &known) || known.Code != domain.CodeCustomerHasPayments || known.Count != 3 {
 		t.Errorf("successful payments: %v", err)

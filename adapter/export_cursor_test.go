@@ -130,9 +130,7 @@ func TestExports(t *testing.T) {
 			if diff := cmp.Diff(want[:2], export(t, platform, first, session.Paging{Page: 1, PerPage: 2}, list, nil)); diff != "" || first.Total() != size {
 				t.Errorf("a page of 2 (-want +got), of %d:\n%s", first.Total(), diff)
 			}
-			if beyond := export(t, platform, &session.ExportCursor{Chunk: 10}, session.Paging{Page: 9, PerPage: 5000}, list, nil); len(beyond) > 0 {
-				t.Errorf("beyond the end: %v", beyond)
-			}
+			expect.Empty(t, export(t, platform, &session.ExportCursor{Chunk: 10}, session.Paging{Page: 9, PerPage: 5000}, list, nil), "beyond the end")
 		})
 	}
 }
@@ -156,9 +154,7 @@ func TestExportWhileOthersWrite(t *testing.T) {
 			database.Execute(t, fmt.Sprint("DELETE FROM wp_latepoint_bookings WHERE id = ", deleted))
 		}
 	})
-	if sorted := slices.Sorted(slices.Values(got)); len(slices.Compact(sorted)) != len(got) {
-		t.Errorf("a record comes twice: %v", got)
-	}
+	expect.Equal(t, len(got), len(slices.Compact(slices.Sorted(slices.Values(got)))), "a record comes twice: ", got)
 	known := slices.DeleteFunc(got, func(id int64) bool { return !slices.Contains(before, id) })
 	if diff := cmp.Diff(before[:len(before)-1], known); diff != "" {
 		t.Errorf("(-before +got):\n%s", diff)

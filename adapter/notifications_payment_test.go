@@ -74,9 +74,7 @@ func TestNewPaymentNotifies(t *testing.T) {
 				t.Fatal(err)
 			}
 			expect.NoError(t, txDelete(t.Context(), site, payments.Delete, created.ID))
-			if got := paymentJobs(t, database); len(got) != len(want) {
-				t.Errorf("a change or deletion notified: %v", got)
-			}
+			expect.Equal(t, len(want), len(paymentJobs(t, database)), "a change or deletion notified")
 		})
 	}
 }

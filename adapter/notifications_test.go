@@ -196,9 +196,7 @@ func TestMessagesAreLeftToThePlugin(t *testing.T) {
 			if created.ConfirmationSent == c.silent {
 				t.Errorf("confirmation sent: %t", created.ConfirmationSent)
 			}
-			if got := append(sentMessages(t, database), sentLater(t, database, site, c.late-1)...); len(got) != 0 {
-				t.Errorf("before the time is over: %s", got)
-			}
+			expect.Equal(t, 0, len(append(sentMessages(t, database), sentLater(t, database, site, c.late-1)...)), "before the time is over")
 			for range 2 {
 				expect.Equal(t, want, sentLater(t, database, site, c.late), "in place of the plugin")
 			}

@@ -110,9 +110,7 @@ func TestCreateOrder(t *testing.T) {
 			}
 			return failed
 		})
-		if !errors.Is(err, failed) {
-			t.Errorf("error %v, want that of the transaction", err)
-		}
+		expect.Error(t, failed, err)
 	})
 }
 

@@ -285,7 +285,5 @@ func (m *paymentModel) check(t *rapid.T) {
 	if _, err := records.AddPayments(t.Context(), m.site, &alone); err != nil {
 		t.Fatal(err)
 	}
-	if got := listed[0].DisplayPaymentStatus; got != alone.DisplayPaymentStatus {
-		t.Errorf("the order is shown as %s in a list, alone as %s", got, alone.DisplayPaymentStatus)
-	}
+	expect.Equal(t, alone.DisplayPaymentStatus, listed[0].DisplayPaymentStatus, "the order is shown as")
 }

@@ -97,9 +97,7 @@ func TestCreatePayment(t *testing.T) {
 			}
 			return failed
 		})
-		if !errors.Is(err, failed) {
-			t.Errorf("error %v, want that of the transaction", err)
-		}
+		expect.Error(t, failed, err)
 	})
 }
 

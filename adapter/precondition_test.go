@@ -1,12 +1,12 @@
 package adapter
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/bookside/bookside/adapter/catalog"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestUncheckedPreconditionsUndoTheTransaction: a write that does not check the
@@ -20,8 +20,6 @@ func TestUncheckedPreconditionsUndoTheTransaction(t *testing.T) {
 			_, err := catalog.CreateService(t.Context(), tx, catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("New")}})
 			return err
 		})
-		if !errors.Is(err, session.ErrNotChecked) {
-			t.Errorf("error %v", err)
-		}
+		expect.Error(t, session.ErrNotChecked, err)
 	})
 }

@@ -69,9 +69,7 @@ func TestCreateService(t *testing.T) {
 			}
 			return failed
 		})
-		if !errors.Is(err, failed) {
-			t.Errorf("error %v, want that of the transaction", err)
-		}
+		expect.Error(t, failed, err)
 	})
 }
 
@@ -187,11 +185,7 @@ func FuzzCleanHTML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		clean := catalog.SanitizeHTML(text)
-		if strings.Contains(strings.ToLower(clean), "<script") {
-			t.Errorf("%q: a script is left in %q", text, clean)
-		}
-		if again := catalog.SanitizeHTML(clean); again != clean {
-			t.Errorf("%q: %q becomes %q when it is cleaned once more", text, clean, again)
-		}
+		expect.NoTexts(t, strings.ToLower(clean), "<script")
+		expect.Equal(t, clean, catalog.SanitizeHTML(clean), text)
 	})
 }

@@ -3,7 +3,6 @@ package wpdb
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -57,9 +56,7 @@ func TestCommitMayOutliveItsContext(t *testing.T) {
 				tx, err := (&conn{driverConn: inner, limit: time.Minute}).BeginTx(ctx, driver.TxOptions{})
 				expect.NoError(t, err)
 				began := time.Now()
-				if err := wrapCommit("write", tx.Commit()); !errors.Is(err, c.want) {
-					t.Errorf("error %v, want %v", err, c.want)
-				}
+				expect.Error(t, c.want, wrapCommit("write", tx.Commit()))
 				if took := time.Since(began); took > time.Second+commitGrace {
 					t.Errorf("it took %v", took)
 				}
@@ -88,9 +85,7 @@ func TestCommitFails(t *testing.T) {
 			conn := &conn{driverConn: inner, limit: time.Minute}
 			tx, err := conn.BeginTx(t.Context(), driver.TxOptions{})
 			expect.NoError(t, err)
-			if err := tx.Commit(); !errors.Is(err, rejected) {
-				t.Errorf("error %v, want %v", err, rejected)
-			}
+			expect.Error(t, rejected, tx.Commit())
 			if want := []string{"BEGIN", "COMMIT", "ROLLBACK"}; !slices.Equal(inner.sent, want) || conn.IsValid() != c.valid {
 				t.Errorf("sent %q, valid %t", inner.sent, conn.IsValid())
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,9 +32,7 @@ func TestCloseClosesAllConnections(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, db.Close())
 	if err := ping(t.Context(), db); err == nil {
 		t.Error("a closed database answers")
 	}
@@ -68,9 +65,7 @@ func TestOpenFails(t *testing.T) {
 				_, err = wpdb.OpenWhenUp(t.Context(), c.config, time.Hour, func(err error) { t.Errorf("waits after %v", err) })
 				wantKind(t, err, c.want)
 			}
-			if strings.Contains(err.Error(), "secret") {
-				t.Errorf("the error tells the password: %v", err)
-			}
+			expect.NoTexts(t, err.Error(), "secret")
 		})
 	}
 }
@@ -105,13 +100,9 @@ func TestOpenWhenUp(t *testing.T) {
 		t.Fatalf("told of %d tries, want of 3: %v", len(reported), reported)
 	}
 	for i, want := range []error{wpdb.ErrUnavailable, wpdb.ErrUnavailable, wpdb.ErrLinkLost} {
-		if !errors.Is(reported[i], want) {
-			t.Errorf("try %d: %v, want %v", i+1, reported[i], want)
-		}
+		expect.Error(t, want, reported[i], "try ", i+1)
 	}
-	if err := ping(t.Context(), db); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, ping(t.Context(), db))
 }
 
 func TestOpenWhenUpGivesUp(t *testing.T) {
@@ -133,9 +124,7 @@ func TestOpenWhenUpEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err := wpdb.OpenWhenUp(ctx, c, time.Hour, func(error) { cancel() })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want %v", err, context.Canceled)
-	}
+	expect.Error(t, context.Canceled, err)
 }
 
 // TestAcquireTimeoutIsBusy: with all connections in use, a request fails after the
@@ -161,9 +150,7 @@ func TestAcquireTimeoutIsBusy(t *testing.T) {
 			return err
 		})
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, err)
 	if err := ping(t.Context(), db); err != nil {
 		t.Errorf("once it is free: %v", err)
 	}

@@ -93,9 +93,7 @@ func TestErrorsWithoutNumber(t *testing.T) {
 			t.Parallel()
 			err := failure(t, c.cause)
 			wantKind(t, err, c.want)
-			if !errors.Is(err, c.cause) {
-				t.Errorf("%v is not behind it", c.cause)
-			}
+			expect.Error(t, c.cause, err, "is")
 			expect.Equal(t, c.text, err.Error(), err)
 		})
 	}

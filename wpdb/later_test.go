@@ -8,6 +8,7 @@ import (
 	sq "github.com/Masterminds/squirrel"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -62,12 +63,8 @@ func TestLater(t *testing.T) {
 		if name == "together" {
 			want = 6
 		}
-		if got := usage.Queries(); got != want {
-			t.Errorf("%s: %d round trips, want %d", name, got, want)
-		}
-		if n := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_locations WHERE name = 'before COMMIT'"); n != "1" {
-			t.Errorf("%s: %s rows", name, n)
-		}
+		expect.Equal(t, want, usage.Queries(), name)
+		expect.Equal(t, "1", singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_locations WHERE name = 'before COMMIT'"), name)
 		database.Execute(t, "DELETE FROM wp_latepoint_locations WHERE name = 'before COMMIT' OR status = 'disabled'")
 		failed := db.Transact(ctx, "write", func(tx *wpdb.DB) error {
 			for _, status := range []string{"kept?", strings.Repeat("too long ", 100), "never sent"} {
@@ -101,9 +98,7 @@ func TestLaterOnACluster(t *testing.T) {
 	if got := usage.Queries(); got != 5 || err != nil { // BEGIN, three statements, COMMIT
 		t.Errorf("%d round trips, %v", got, err)
 	}
-	if n := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_locations WHERE name = 'new'"); n != "3" {
-		t.Errorf("%s rows", n)
-	}
+	expect.Equal(t, "3", singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_locations WHERE name = 'new'"), "rows")
 }
 
 // TestOneStatementPerText: Later alone sends several statements in one text.

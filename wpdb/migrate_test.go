@@ -3,7 +3,6 @@ package wpdb_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -37,12 +36,8 @@ func TestCreateOwnTables(t *testing.T) {
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	if got := singleValue(t, database.SQL, count); got != created {
-		t.Errorf("%s tables, want %s", got, created)
-	}
-	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wpx_7_bookside_customer_fields"); got != "1" {
-		t.Errorf("%s rows are left of one", got)
-	}
+	expect.Equal(t, created, singleValue(t, database.SQL, count), "tables")
+	expect.Equal(t, "1", singleValue(t, database.SQL, "SELECT COUNT(*) FROM wpx_7_bookside_customer_fields"), "rows left")
 	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE '%bookside%'"); got != before {
 		t.Errorf("the site's own tables have %s columns, before %s", got, before)
 	}
@@ -127,9 +122,7 @@ func TestSelectSufficesForReads(t *testing.T) {
 		t.Errorf("%v, error %v", prefixes, err)
 	}
 	err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error { return change(t.Context(), tx, mark) })
-	if !errors.Is(err, wpdb.ErrAccessDenied) {
-		t.Errorf("error %v, want %v", err, wpdb.ErrAccessDenied)
-	}
+	expect.Error(t, wpdb.ErrAccessDenied, err)
 }
 
 // TestMigrateOwnTables: several processes bring tables to this version at the same time, and each
@@ -144,9 +137,7 @@ func TestMigrateOwnTables(t *testing.T) {
 		db := wpdbtest.OpenConfig(t, configOf(database))
 		go func() {
 			done, err := db.MigrateOwnTables(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, err)
 			all <- done
 		}()
 	}

@@ -76,9 +76,7 @@ func TestPreparedStatements(t *testing.T) {
 				expect.NoError(t, err)
 				rows, err := tested.QueryContext(ctx, text, nil)
 				expect.NoError(t, err)
-				if err := rows.Close(); err != nil {
-					t.Error(err)
-				}
+				expect.Succeeded(t, rows.Close())
 			}
 			if !slices.Equal(inner.log, c.want) {
 				t.Errorf("sent %q, want %q", inner.log, c.want)

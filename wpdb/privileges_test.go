@@ -45,9 +45,7 @@ func TestHasPrivilege(t *testing.T) {
 			wantRights(t, db, want)
 		})
 	}
-	if after := singleValue(t, database.SQL, rows); after != before {
-		t.Errorf("%s rows, before %s", after, before)
-	}
+	expect.Equal(t, before, singleValue(t, database.SQL, rows), "rows, before")
 }
 
 // wantRights checks that Rights knows the same privileges, and asks once if all that requests need are granted.
@@ -120,7 +118,5 @@ func TestHasPrivilegeOnMissingOwnTable(t *testing.T) {
 			}
 		})
 	}
-	if n := singleValue(t, database.SQL, count); n != "0" {
-		t.Errorf("%s tables of ours were created", n)
-	}
+	expect.Equal(t, "0", singleValue(t, database.SQL, count), "tables of ours")
 }

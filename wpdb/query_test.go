@@ -135,9 +135,7 @@ func TestTooManyRows(t *testing.T) {
 	if _, err := read(t.Context(), db, numbers+" UNION ALL SELECT 1"); !errors.Is(err, wpdb.ErrTooManyRows) {
 		t.Errorf("error %v, want %v", err, wpdb.ErrTooManyRows)
 	}
-	if err := ping(t.Context(), db); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, ping(t.Context(), db))
 }
 
 // TestErrorsBetweenRows: a read that loses its connection between rows is repeated from
@@ -257,9 +255,7 @@ func TestLostWriteIsNotRepeated(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			through, _ := withFaults(t, configOf(database), c.fault)
 			db := wpdbtest.OpenConfig(t, through)
-			if err := change(t.Context(), db, text); !errors.Is(err, wpdb.ErrLinkLost) {
-				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
-			}
+			expect.Error(t, wpdb.ErrLinkLost, change(t.Context(), db, text))
 			expect.Equal(t, c.want, singleValue(t, database.SQL, "SELECT name FROM wp_latepoint_locations WHERE id = 1"), "stored")
 		})
 	}
@@ -274,9 +270,7 @@ func TestEndedContext(t *testing.T) {
 	if _, err := read(ctx, db, "SELECT 1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("read: error %v, want %v", err, context.Canceled)
 	}
-	if err := change(ctx, db, "DO 1"); !errors.Is(err, context.Canceled) {
-		t.Errorf("change: error %v, want %v", err, context.Canceled)
-	}
+	expect.Error(t, context.Canceled, change(ctx, db, "DO 1"), "change")
 	ran := false
 	if err := db.Transact(ctx, "transact", func(*wpdb.DB) error { ran = true; return nil }); !errors.Is(err, context.Canceled) || ran {
 		t.Errorf("transaction: error %v, ran %t, want %v", err, ran, context.Canceled)
@@ -307,8 +301,6 @@ func TestPreparedReads(t *testing.T) {
 	}
 	text := read(false)
 	for range 3 {
-		if got := read(true); got != text {
-			t.Errorf("prepared: %s, as a text: %s", got, text)
-		}
+		expect.Equal(t, text, read(true), "prepared")
 	}
 }

@@ -147,9 +147,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	s, err := db.Schema(t.Context(), "2.1.4")
 	expect.NoError(t, err)
-	if missing := s.Missing(); len(missing) > 0 {
-		t.Errorf("missing: %v", missing)
-	}
+	expect.Empty(t, s.Missing(), "missing")
 	for _, table := range []wpdb.Table{wpdb.BlockedPeriods, wpdb.Coupons, wpdb.TransactionRefunds} {
 		if s.Has(table) {
 			t.Errorf("%s is there", table)
@@ -157,9 +155,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 	}
 	columns := s.Columns(wpdb.Customers, "c", "first_name", "uuid", "email")
 	expect.Equal(t, []string{"c.first_name", "NULL", "c.email"}, columns)
-	if got := s.Expr(wpdb.Coupons, "k", "code"); got != "NULL" {
-		t.Errorf("%s of a table that is not there", got)
-	}
+	expect.Equal(t, "NULL", s.Expr(wpdb.Coupons, "k", "code"), "a table that is not there")
 	stmt := sq.Select(columns...).From(db.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": 1})
 	uuid := "before"
 	_, ok, err := wpdb.One(t.Context(), db, "read customer", stmt, func(row wpdb.Scanner) (name string, err error) {
@@ -210,9 +206,7 @@ func TestMissingTables(t *testing.T) {
 	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere", "DROP TABLE wp_latepoint_activities")
 	expect.Equal(t, []wpdb.Table{wpdb.Bookings}, readSchema(t, db).Missing())
 	database.Execute(t, "RENAME TABLE elsewhere TO wp_latepoint_bookings")
-	if missing := readSchema(t, db).Missing(); len(missing) > 0 {
-		t.Errorf("missing: %v", missing)
-	}
+	expect.Empty(t, readSchema(t, db).Missing(), "missing")
 	none := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: "blog_"})
 	s := readSchema(t, none)
 	if missing := s.Missing(); len(missing) != 18 || s.Has(wpdb.Bookings) {
@@ -226,18 +220,14 @@ func TestMissingColumns(t *testing.T) {
 	t.Parallel()
 	for _, site := range []fixtures.Site{fixtures.Legacy(), fixtures.Edge(), fixtures.Small(now)} {
 		db := wpdbtest.OpenConfig(t, configOf(fixtures.Shared(t, site)))
-		if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
-			t.Errorf("%s: missing: %v", site.Name, missing)
-		}
+		expect.Empty(t, readSchema(t, db).MissingColumns(), site.Name, ": missing")
 	}
 	database := fixtures.New(t, fixtures.Edge())
 	db := wpdbtest.OpenConfig(t, configOf(database))
 	readSchema(t, db)
 	database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility", "ALTER TABLE wp_latepoint_coupons DROP COLUMN name, DROP COLUMN rules",
 		"DROP TABLE wp_latepoint_agents", "DROP TABLE wp_latepoint_blocked_periods")
-	if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
-		t.Errorf("the kept schema lacks %v", missing)
-	}
+	expect.Empty(t, readSchema(t, db).MissingColumns(), "the kept schema lacks")
 	db.ForgetSchema()
 	s := readSchema(t, db)
 	want := []wpdb.TableColumn{{Table: wpdb.Services, Column: "visibility"}, {Table: wpdb.Coupons, Column: "name"}}
@@ -248,9 +238,7 @@ func TestMissingColumns(t *testing.T) {
 		"ALTER TABLE wp_latepoint_coupons ADD COLUMN name text")
 	expect.Equal(t, want[:1], readSchema(t, db).MissingColumns())
 	database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20)")
-	if missing := readSchema(t, db).MissingColumns(); len(missing) > 0 {
-		t.Errorf("still missing: %v", missing)
-	}
+	expect.Empty(t, readSchema(t, db).MissingColumns(), "still missing")
 }
 
 // TestSitesWithSimilarPrefixes: sites in one database do not see each other's tables,
@@ -280,9 +268,7 @@ func TestSitesWithSimilarPrefixes(t *testing.T) {
 	}{{"wp_", true, true}, {"wpx_", false, false}, {"WPX_", true, true}, {"wp_7_", false, false}, {"old_site_", false, false}} {
 		t.Run(c.prefix, func(t *testing.T) {
 			_, s := columns(c.prefix)
-			if missing := s.Missing(); len(missing) > 0 {
-				t.Errorf("%s: missing: %v", c.prefix, missing)
-			}
+			expect.Empty(t, s.Missing(), c.prefix, ": missing")
 			if _, ok := s.Column(wpdb.Customers, "uuid"); ok != c.uuid || s.Has(wpdb.Coupons) != c.coupons {
 				t.Errorf("%s has uuid: %t, coupons: %t", c.prefix, ok, s.Has(wpdb.Coupons))
 			}

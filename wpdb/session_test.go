@@ -77,9 +77,7 @@ func TestEverySession(t *testing.T) {
 				})
 			}
 			expect.NoError(t, visit())
-			if len(seen) != connections {
-				t.Errorf("saw %d connections, want %d", len(seen), connections)
-			}
+			expect.Equal(t, connections, len(seen), "connections seen")
 		})
 	}
 }
@@ -106,13 +104,9 @@ func TestStrictModeAllowsZeroDates(t *testing.T) {
 		"broken UTF-8":         {"status = ?", "\xff\xfe"},
 	} {
 		err := change(t.Context(), db, update+c.set+" WHERE id = 1", c.value)
-		if !errors.Is(err, wpdb.ErrBadValue) {
-			t.Errorf("%s: error %v, want %v", name, err, wpdb.ErrBadValue)
-		}
+		expect.Error(t, wpdb.ErrBadValue, err, name)
 	}
-	if got := singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE agent_id IN (0, 12, 8388607)"); got != "0" {
-		t.Errorf("%s bookings have an agent that nobody gave them", got)
-	}
+	expect.Equal(t, "0", singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE agent_id IN (0, 12, 8388607)"), "bookings with an agent that nobody gave them")
 	expect.NoError(t, change(t.Context(), db, update+"start_date = ?, created_at = ? WHERE id = 1", "0000-00-00", "0000-00-00 00:00:00"))
 	got, err := read(t.Context(), db, "SELECT CONCAT(start_date, ' ', created_at) FROM wp_latepoint_bookings WHERE id = 1 UNION ALL SELECT start_date FROM wp_latepoint_bookings WHERE id IN (1, 2)")
 	expect.NoError(t, err)
@@ -152,9 +146,7 @@ func TestUpdateReturnsMatchedRows(t *testing.T) {
 		stmt := sq.Update(db.Name(wpdb.Agents)).Set("status", "active").Where(sq.Eq{"id": where.id})
 		result, err := wpdb.Exec(t.Context(), db, "activate agent", stmt)
 		expect.NoError(t, err)
-		if result.Rows != where.want {
-			t.Errorf("agent %d: %d rows, want %d", where.id, result.Rows, where.want)
-		}
+		expect.Equal(t, where.want, result.Rows, "agent ", where.id)
 	}
 }
 
@@ -170,9 +162,7 @@ func TestStatementLimit(t *testing.T) {
 	if _, err := read(ctx, db, slow); !errors.Is(err, wpdb.ErrTimeout) {
 		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
 	}
-	if usage.Queries() != 1 {
-		t.Errorf("asked %d times", usage.Queries())
-	}
+	expect.Equal(t, 1, usage.Queries(), "questions asked")
 }
 
 // TestEndOfContexts: a deadline ends a statement. A client that hangs up does not: its statement keeps the connection
@@ -201,9 +191,7 @@ func TestEndOfContexts(t *testing.T) {
 	if _, err := read(ctx, db, "SELECT 1"); !errors.Is(err, context.Canceled) || errors.Is(err, wpdb.ErrTimeout) || errors.Is(err, wpdb.ErrLinkLost) {
 		t.Errorf("read: error %v, want %v and no other", err, context.Canceled)
 	}
-	if err := ping(t.Context(), db); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, ping(t.Context(), db))
 }
 
 // TestSessionsOfAnotherServer: every session is the same, whatever the server's defaults are.

@@ -112,9 +112,7 @@ func TestAccountThatDemandsTLS(t *testing.T) {
 	if account, _, err := c.Account(t.Context()); account != "'careful'@'%'" || err != nil {
 		t.Errorf("account %s, %v", account, err)
 	}
-	if err := ping(t.Context(), db); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, ping(t.Context(), db))
 }
 
 // TestServerWithoutTLS: nothing is sent in plain text where TLS is required, even by default.
@@ -149,9 +147,7 @@ func TestServerWithoutTLS(t *testing.T) {
 	db, err := wpdb.Open(t.Context(), preferred)
 	expect.NoError(t, err)
 	defer db.Close()
-	if e := db.Encryption(); e.Version != "" {
-		t.Errorf("%+v without TLS", e)
-	}
+	expect.Equal(t, "", db.Encryption().Version, "without TLS")
 }
 
 // TestAuthoritiesFile: a file without certificates is an error, not an empty list of authorities.

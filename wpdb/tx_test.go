@@ -63,9 +63,7 @@ func TestTransactCommitsOrRollsBack(t *testing.T) {
 				}
 				return c.fails
 			})
-			if !errors.Is(err, c.fails) {
-				t.Errorf("%s: error %v, want %v", c.name, err, c.fails)
-			}
+			expect.Error(t, c.fails, err, c.name)
 			expect.Equal(t, c.want, markOf(t, database), c.name, ": stored")
 		})
 	}
@@ -81,9 +79,7 @@ func TestTransactPanics(t *testing.T) {
 			expect.Equal(t, "a defect", recover(), "recovered")
 		}()
 		err := db.Transact(t.Context(), "mark", func(tx *wpdb.DB) error {
-			if err := change(t.Context(), tx, mark); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, change(t.Context(), tx, mark))
 			panic("a defect")
 		})
 		t.Errorf("the panic ended in Transact: %v", err)
@@ -116,16 +112,12 @@ func TestTransactAfterDeadlock(t *testing.T) {
 				}
 				return change(t.Context(), tx, give, "x", order[1])
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, err)
 		})
 	}
 	running.Wait()
 	expect.Equal(t, 3, runs[0]+runs[1], "ran ", runs)
-	if got := singleValue(t, database.SQL, "SELECT GROUP_CONCAT(phone) FROM wp_latepoint_agents"); got != "xx,xx" {
-		t.Errorf("stored %s, want both of each", got)
-	}
+	expect.Equal(t, "xx,xx", singleValue(t, database.SQL, "SELECT GROUP_CONCAT(phone) FROM wp_latepoint_agents"), "stored")
 }
 
 // TestTransactAfterLockWait: the server rolls back only the statement, so Transact must
@@ -143,9 +135,7 @@ func TestTransactAfterLockWait(t *testing.T) {
 	err = db.Transact(t.Context(), "lock agent", func(tx *wpdb.DB) error {
 		runs++
 		if runs == 2 {
-			if err := other.Rollback(); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, other.Rollback())
 		}
 		if err := change(t.Context(), tx, mark); err != nil {
 			return err
@@ -155,15 +145,9 @@ func TestTransactAfterLockWait(t *testing.T) {
 		}
 		return change(t.Context(), tx, "UPDATE wp_latepoint_agents SET phone = 'x' WHERE id = 1")
 	})
-	if err != nil {
-		t.Error(err)
-	}
-	if runs != 2 {
-		t.Errorf("ran %d times, want 2", runs)
-	}
-	if got := markOf(t, database); got != "Main Location!" {
-		t.Errorf("stored %s, want one mark", got)
-	}
+	expect.Succeeded(t, err)
+	expect.Equal(t, 2, runs, "runs")
+	expect.Equal(t, "Main Location!", markOf(t, database), "stored")
 }
 
 // TestTransactAttempts covers the errors of the server at each step, and what Transact
@@ -226,13 +210,9 @@ func TestTransactAttempts(t *testing.T) {
 				runs++
 				return change(t.Context(), tx, text)
 			})
-			if !errors.Is(err, c.want) {
-				t.Errorf("error %v, want %v", err, c.want)
-			}
+			expect.Error(t, c.want, err)
 			expect.Equal(t, c.unknown, errors.Is(err, wpdb.ErrOutcomeUnknown), err, ": outcome unknown")
-			if runs != c.runs {
-				t.Errorf("ran %d times, want %d", runs, c.runs)
-			}
+			expect.Equal(t, c.runs, runs, "runs")
 		})
 	}
 }
@@ -318,9 +298,7 @@ func TestTransactEndsAtDeadline(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, wpdb.ErrTimeout) {
-		t.Errorf("error %v, want %v", err, wpdb.ErrTimeout)
-	}
+	expect.Error(t, wpdb.ErrTimeout, err)
 	expect.Equal(t, "Main Location", markOf(t, database), "stored")
 }
 
@@ -352,17 +330,13 @@ func TestLostTransaction(t *testing.T) {
 				_, err := read(ctx, tx, "SELECT option_name FROM wp_options")
 				return err
 			})
-			if !errors.Is(err, wpdb.ErrLinkLost) {
-				t.Errorf("error %v, want %v", err, wpdb.ErrLinkLost)
-			}
+			expect.Error(t, wpdb.ErrLinkLost, err)
 			expect.Equal(t, strings.Contains(c.fault.On, "COMMIT"), errors.Is(err, wpdb.ErrOutcomeUnknown), err, ": outcome unknown")
 			if runs != 1 || usage.Queries() > 4 {
 				t.Errorf("ran %d times, %d statements", runs, usage.Queries())
 			}
 			expect.Equal(t, c.want, markOf(t, database), "stored")
-			if err := ping(t.Context(), db); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, ping(t.Context(), db))
 		})
 	}
 }

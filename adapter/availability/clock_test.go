@@ -54,9 +54,7 @@ func TestStoredEnd(t *testing.T) {
 			clock, start := Clock{zoneOf(t, c.zone)}, Moment{mustDay(c.day), Minutes(c.start)}
 			end := clock.StoredEnd(start, Moment{start.Day + Day(c.endDays), Minutes(c.end)}, Minutes(c.duration))
 			expect.Equal(t, c.want, fmt.Sprintf("%d %02d:%02d", end.Day-start.Day, end.Minutes/60, end.Minutes%60), name)
-			if got := clock.Length(start, end); got != c.length {
-				t.Errorf("%s: %d minutes, want %d", name, got, c.length)
-			}
+			expect.Equal(t, c.length, clock.Length(start, end), name)
 		})
 	}
 }

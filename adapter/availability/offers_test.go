@@ -28,15 +28,9 @@ func TestOffers(t *testing.T) {
 		{Start: 780, Reason: a.NotOffered}, {Start: 1200, Capacity: 2},
 	}
 	expect.Equal(t, want, calendar.Day(day, request))
-	if free := calendar.Free(a.Moment{Day: day, Minutes: 1200}, request); len(free) != 1 {
-		t.Errorf("%v have an added start", free)
-	}
+	expect.Equal(t, 1, len(calendar.Free(a.Moment{Day: day, Minutes: 1200}, request)), "an added start")
 	request.Own = &a.Moment{Day: day, Minutes: 660}
-	if free := calendar.Free(*request.Own, request); len(free) != 1 {
-		t.Errorf("%v keep a start that is not offered to others", free)
-	}
+	expect.Equal(t, 1, len(calendar.Free(*request.Own, request)), "a start that is there")
 	in.Offers = in.Offers.Without(a.Moment{Day: day, Minutes: 600})
-	if free := a.NewCalendar(in).Free(a.Moment{Day: day, Minutes: 600}, a.Request{Duration: 60, Attendees: 1}); len(free) != 0 {
-		t.Errorf("%v have a start that was taken away", free)
-	}
+	expect.Equal(t, 0, len(a.NewCalendar(in).Free(a.Moment{Day: day, Minutes: 600}, a.Request{Duration: 60, Attendees: 1})), "a start that was taken away")
 }

@@ -150,12 +150,8 @@ func TestAssign(t *testing.T) {
 	if open := c.Open(Moment{monday, 600}, q); len(open) != 1 || open[0] != (Resource{3, service, 2}) {
 		t.Errorf("open until the hours end: %v", open)
 	}
-	if open := c.Open(nine, q); len(open) != 4 {
-		t.Errorf("open as the hours begin: %v", open)
-	}
-	if open := c.Open(Moment{monday, 630}, q); len(open) != 0 {
-		t.Errorf("open beyond the hours: %v", open)
-	}
+	expect.Equal(t, 4, len(c.Open(nine, q)), "open as the hours begin")
+	expect.Equal(t, 0, len(c.Open(Moment{monday, 630}, q)), "open beyond the hours")
 }
 
 func TestAgentOrderKnown(t *testing.T) {

@@ -84,9 +84,7 @@ func TestNewWindow(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, *got, c.want)
 		}
 	}
-	if got := NewWindow(now, Bounds{}, Bounds{Earliest: "2026-11-01"}, Deviations{}); got.Opens != at("2026-11-01 10:17") {
-		t.Errorf("as the plugin, a window opens at %+v", got.Opens)
-	}
+	expect.Equal(t, at("2026-11-01 10:17"), NewWindow(now, Bounds{}, Bounds{Earliest: "2026-11-01"}, Deviations{}).Opens, "a window as the plugin opens it")
 }
 
 // TestMissingHour: the part of a day that no clock in a zone shows.

@@ -28,9 +28,7 @@ func TestTransitionsAreThoseOfTheContract(t *testing.T) {
 			expect.Equal(t, from == records.StatusCompleted && to != from, records.ReopensCompleted(from, to), from, " to ", to, " takes back what was completed")
 			var p domain.Validation
 			checkTransition(&p, from, to, nil)
-			if got := p.Err() == nil; got != (answer != '-') {
-				t.Errorf("%s to %s: %v", from, to, p.Err())
-			}
+			expect.Equal(t, answer != '-', p.Err() == nil, from, " to ", to, ": ", p.Err())
 		}
 	}
 }

@@ -157,9 +157,7 @@ func TestOffersAreShared(t *testing.T) {
 	leave()
 	close(w.waiting)
 	wait.Wait()
-	if got := w.requests(); len(got) != 0 {
-		t.Errorf("asked again: %q", got)
-	}
+	expect.Equal(t, 0, len(w.requests()), "asked again")
 }
 
 // TestPartialAnswers: without a requested price there is no answer, and another answer is not used instead.
@@ -214,9 +212,7 @@ func TestWordPressIsLeftAlone(t *testing.T) {
 	}
 	w.Pass(10 * time.Second)
 	fails()
-	if got := w.requests(); len(got) != 1 {
-		t.Errorf("%d requests after a rest, want 1", len(got))
-	}
+	expect.Equal(t, 1, len(w.requests()), "requests after a rest")
 	w.away.Store(false)
 	fails()
 	w.Pass(10 * time.Second)

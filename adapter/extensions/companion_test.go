@@ -50,9 +50,7 @@ func TestLateRequestsCount(t *testing.T) {
 	t.Parallel()
 	to, begun, answers := newCompanion(t)
 	for range 2 {
-		if err := askShortly(t, to, "slow"); !errors.Is(err, extensions.ErrBroken) {
-			t.Errorf("%v, want that it may have been done", err)
-		}
+		expect.Error(t, extensions.ErrBroken, askShortly(t, to, "slow"))
 	}
 	if err := askShortly(t, to, "next"); !errors.Is(err, extensions.ErrAway) || errors.Is(err, extensions.ErrBroken) || errors.Is(err, extensions.ErrBusy) {
 		t.Errorf("%v, want that WordPress is at work still", err)
@@ -60,9 +58,7 @@ func TestLateRequestsCount(t *testing.T) {
 	for range 3 {
 		answers <- struct{}{}
 	}
-	if err := to.Ask(t.Context(), "last", nil, &struct{}{}); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, to.Ask(t.Context(), "last", nil, &struct{}{}))
 	close(begun)
 	var all []string
 	for what := range begun {
@@ -83,9 +79,7 @@ func TestRequestsAreWithdrawn(t *testing.T) {
 	queue := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, in *http.Request) {
 		defer close(done)
 		body, err := io.ReadAll(in.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, err)
 		<-arrives
 		out, err := http.NewRequestWithContext(context.WithoutCancel(in.Context()), in.Method, companionAt+in.RequestURI, bytes.NewReader(body))
 		if err != nil {

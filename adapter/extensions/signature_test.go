@@ -67,14 +67,10 @@ func TestSignature(t *testing.T) {
 		if c.secret != "" {
 			by = c.secret
 		}
-		if err := received.Check(with, by, c.now); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", name, err, c.want)
-		}
+		expect.Error(t, c.want, received.Check(with, by, c.now), name)
 	}
 	// Nothing is signed without a secret, not even by somebody who knows that there is none.
-	if err := sent.Check(sent.Header(""), "", now); !errors.Is(err, extensions.ErrSignature) {
-		t.Errorf("without a secret: %v", err)
-	}
+	expect.Error(t, extensions.ErrSignature, sent.Check(sent.Header(""), "", now), "without a secret")
 }
 
 // TestAnswer: the signature of a response is valid for one response to one request, and for no request.
@@ -118,9 +114,7 @@ func TestSecretIsMadeOnce(t *testing.T) {
 	for i := range found {
 		each := open()
 		wait.Go(func() {
-			if err := extensions.MakeSharedSecret(t.Context(), each, clock, rand.Reader); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, extensions.MakeSharedSecret(t.Context(), each, clock, rand.Reader))
 			found[i], _ = extensions.SharedSecret(t.Context(), each)
 		})
 	}
@@ -130,9 +124,7 @@ func TestSecretIsMadeOnce(t *testing.T) {
 			t.Errorf("secrets %q", found)
 		}
 	}
-	if err := extensions.MakeSharedSecret(t.Context(), db, clock, rand.Reader); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, extensions.MakeSharedSecret(t.Context(), db, clock, rand.Reader))
 	if secret, _ := extensions.SharedSecret(t.Context(), db); secret != found[0] {
 		t.Errorf("it was made again: %q", secret)
 	}

@@ -48,12 +48,8 @@ func TestEventIsSentAndSigned(t *testing.T) {
 	if err == nil {
 		err = verifier.VerifyIgnoringTimestamp(e.body, e.header)
 	}
-	if err != nil {
-		t.Error(err)
-	}
-	if err := verifier.VerifyIgnoringTimestamp(append(slices.Clone(e.body), ' '), e.header); !errors.Is(err, standardwebhooks.ErrNoMatchingSignature) {
-		t.Errorf("another body: error %v", err)
-	}
+	expect.Succeeded(t, err)
+	expect.Error(t, standardwebhooks.ErrNoMatchingSignature, verifier.VerifyIgnoringTimestamp(append(slices.Clone(e.body), ' '), e.header), "another body")
 	expect.Equal(t, fmt.Sprint(x.Now().Unix()), e.header.Get("webhook-timestamp"), "timestamp")
 	expect.Equal(t, "application/json", e.header.Get("Content-Type"), "Content-Type")
 	d := x.deliveries(hook.ID)[0]
@@ -62,9 +58,7 @@ func TestEventIsSentAndSigned(t *testing.T) {
 	}
 	expect.Equal(t, []Try{{ID: 1, DeliveryID: d.ID, At: "2026-11-21 09:31:00", Status: 204}}, x.tries(hook.ID), "tries")
 	x.work()
-	if events := r.took(); len(events) > 0 {
-		t.Errorf("sent again: %v", events)
-	}
+	expect.Empty(t, r.took(), "sent again")
 }
 
 func TestStatusChangeIsOneEvent(t *testing.T) {
@@ -203,9 +197,7 @@ func TestTriesEndAfterThreeDays(t *testing.T) {
 	x.enter(booking(3))
 	x.Pass(time.Hour)
 	x.work()
-	if events := r.took(); len(events) > 0 {
-		t.Errorf("%d requests to a disabled webhook", len(events))
-	}
+	expect.Empty(t, r.took(), "requests to a disabled webhook")
 }
 
 func TestReceiverAsksForAPause(t *testing.T) {
@@ -259,9 +251,7 @@ func TestDisabledWebhookContinuesWhereItStopped(t *testing.T) {
 			x.enter(booking(2))
 			x.Pass(time.Minute)
 			x.work()
-			if events := r.took(); len(events) > 0 {
-				t.Errorf("%d requests while disabled", len(events))
-			}
+			expect.Empty(t, r.took(), "requests while disabled")
 			r.answer(http.StatusOK)
 			if found, err := x.store.Enable(t.Context(), hook.ID, skip); err != nil || !found {
 				t.Fatal(found, err)
@@ -310,9 +300,7 @@ func TestRedirectIsAFailure(t *testing.T) {
 	})
 	x.enter(booking(1))
 	x.work()
-	if events := other.took(); len(events) > 0 {
-		t.Error("the redirect was followed")
-	}
+	expect.Empty(t, other.took(), "the redirect was followed")
 	if d := x.deliveries(hook.ID)[0]; d.State != waiting || d.Failure != "answered 307: redirects are not followed" {
 		t.Errorf("delivery %+v", d)
 	}
@@ -381,9 +369,7 @@ func TestGivenUpDeliveryReleasesItsRecord(t *testing.T) {
 	if want := append(slices.Repeat([]int64{1}, 10), 2); !slices.Equal(got, want) {
 		t.Errorf("numbers %v, want %v", got, want)
 	}
-	if h := x.hook(hook.ID); h.Status != Enabled {
-		t.Errorf("webhook %+v", h)
-	}
+	expect.Equal(t, Enabled, x.hook(hook.ID).Status, "webhook")
 }
 
 // TestGivenUpDeliveryEndsFailing: a delivery that is no longer tried does not make a webhook count as
@@ -496,9 +482,7 @@ func TestServersShareTheWork(t *testing.T) {
 	for range 3 {
 		w := x.worker()
 		servers.Go(func() {
-			if err := w.work(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, w.work(t.Context()))
 		})
 	}
 	servers.Wait()
@@ -506,9 +490,7 @@ func TestServersShareTheWork(t *testing.T) {
 	events := r.took()
 	expect.Equal(t, 300, len(events), "requests")
 	wantOrdered(t, events)
-	if h := x.hook(hook.ID); h.position != 300 {
-		t.Errorf("position %d", h.position)
-	}
+	expect.Equal(t, 300, x.hook(hook.ID).position, "position")
 }
 
 // wantOrdered checks that no entry of a record came after a later one, except repetitions of the latest.
@@ -580,13 +562,9 @@ func TestNothingIsSentWithoutAClaim(t *testing.T) {
 	for ; w.total > 0; w.total-- {
 		<-w.results
 	}
-	if events := r.took(); len(events) > 0 {
-		t.Errorf("%d entries were sent", len(events))
-	}
+	expect.Empty(t, r.took(), "entries were sent")
 	x.work()
-	if events := r.took(); len(events) != 1 {
-		t.Errorf("%d entries were sent by another server, want 1", len(events))
-	}
+	expect.Equal(t, 1, len(r.took()), "entries sent by another server")
 }
 
 // dieAt runs a server that dies at its n-th statement. It reports whether there was such a statement.
@@ -641,9 +619,7 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	}
 	x.enter(invoice)
 	x.work()
-	if events := r.types(); len(events) > 0 {
-		t.Errorf("events of the revoked key: %v", events)
-	}
+	expect.Empty(t, r.types(), "events of the revoked key")
 	if h := x.hook(hook.ID); h.Status != Disabled || h.Reason != "its API key is revoked" {
 		t.Errorf("webhook %+v", h)
 	}
@@ -685,9 +661,7 @@ func TestWebhookEndsWithItsPermissions(t *testing.T) {
 			x.enter(booking(2))
 			x.Pass(time.Hour)
 			x.work()
-			if events := r.types(); len(events) > 0 {
-				t.Errorf("events %v", events)
-			}
+			expect.Empty(t, r.types(), "events")
 			if h := x.hook(hook.ID); h.Status != Disabled || h.Reason != c.reason {
 				t.Errorf("webhook %s, %q", h.Status, h.Reason)
 			}
@@ -698,9 +672,7 @@ func TestWebhookEndsWithItsPermissions(t *testing.T) {
 				t.Fatal(err)
 			}
 			x.work()
-			if events := r.types(); len(events) != 2 {
-				t.Errorf("enabled again: %v", events)
-			}
+			expect.Equal(t, 2, len(r.types()), "enabled again")
 		})
 	}
 }
@@ -732,9 +704,7 @@ func TestTheScopeHoldsForWaitingDeliveries(t *testing.T) {
 			t.Errorf("delivery %+v, want it %s", d, want)
 		}
 	}
-	if h := x.hook(hook.ID); h.Status != Enabled {
-		t.Errorf("webhook %+v", h)
-	}
+	expect.Equal(t, Enabled, x.hook(hook.ID).Status, "webhook")
 }
 
 func sorted(texts []string) []string {
@@ -808,9 +778,7 @@ func TestRecordIsSentWhereAsked(t *testing.T) {
 		var data struct {
 			Record json.RawMessage `json:"record"`
 		}
-		if err := json.Unmarshal(e.Data, &data); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, json.Unmarshal(e.Data, &data))
 		got[e.entry.ResourceID] = string(data.Record)
 	}
 	expect.Equal(t, map[int64]string{2: `{"id":"2","of":"bookings","key":0}`, 3: "null", 5: "", 6: ""}, got, "records")
@@ -931,9 +899,7 @@ func TestReplay(t *testing.T) {
 	x.work()
 	events := r.took()
 	for _, e := range events {
-		if e.id != ids[e.entry.Number] {
-			t.Errorf("entry %d has the id %s, before %s", e.entry.Number, e.id, ids[e.entry.Number])
-		}
+		expect.Equal(t, ids[e.entry.Number], e.id, "entry ", e.entry.Number, ": id")
 	}
 	if got := numbers(events); len(got) != 2 || !slices.Contains(got, 3) || !slices.Contains(got, 4) {
 		t.Errorf("entries %v, want 3 and 4", got)
@@ -1016,9 +982,7 @@ func TestTestIsSentOnce(t *testing.T) {
 	if d := x.deliveries(hook.ID)[0]; d.State != failed || d.Tries != 1 {
 		t.Errorf("delivery %+v", d)
 	}
-	if h := x.hook(hook.ID); h.FailingSince != "" {
-		t.Error("a failed test counts as a failure of the webhook")
-	}
+	expect.Equal(t, "", x.hook(hook.ID).FailingSince, "failures after a failed test")
 	if _, found, err := x.worker().TestNow(t.Context(), 99); err != nil || found {
 		t.Errorf("no webhook: found %v, error %v", found, err)
 	}
@@ -1034,9 +998,7 @@ func TestDeletedWebhookStops(t *testing.T) {
 	if found, err := x.store.Delete(t.Context(), hook.ID); err != nil || !found {
 		t.Fatal(found, err)
 	}
-	if secret := value[string](x, "SELECT CONCAT(secret, old_secret, url) FROM wp_bookside_webhooks"); secret != "" {
-		t.Errorf("%q is kept", secret)
-	}
+	expect.Equal(t, "", value[string](x, "SELECT CONCAT(secret, old_secret, url) FROM wp_bookside_webhooks"), "kept of a deleted webhook")
 	x.enter(booking(2))
 	x.work()
 	wantNumbers(t, r)

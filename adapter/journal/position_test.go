@@ -144,9 +144,7 @@ func TestSiteID(t *testing.T) {
 	first := id()
 	s.exec("TRUNCATE " + s.Prefix + "bookside_change_snapshots")
 	s.exec("DELETE FROM " + s.Prefix + "bookside_change_positions WHERE name = 'journal'")
-	if second := id(); second != first {
-		t.Errorf("%s became %s", first, second)
-	}
+	expect.Equal(t, first, id(), "the id of the journal")
 	s.exec("TRUNCATE " + s.Prefix + "bookside_change_positions")
 	if third := id(); third == first {
 		t.Errorf("%s was drawn again", first)

@@ -8,6 +8,7 @@ import (
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -37,9 +38,7 @@ func TestConflictsAreRetried(t *testing.T) {
 			mock.ExpectBegin()
 			mock.ExpectExec(c.rejected).WillReturnResult(sqlmock.NewResult(1, 1))
 			mock.ExpectCommit()
-			if err := c.run(t.Context(), db); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, c.run(t.Context(), db))
 		})
 	}
 }

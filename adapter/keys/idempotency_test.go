@@ -105,9 +105,7 @@ func TestRolledBackResponseIsNotStored(t *testing.T) {
 			return context.Canceled
 		})
 		end(t, request, err)
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
+		expect.Error(t, context.Canceled, err)
 	}
 }
 
@@ -131,9 +129,7 @@ func TestClaimExpires(t *testing.T) {
 	if err := keep(t.Context(), s, stalled, response("stalled")); domain.CodeOf(err) != domain.CodeInProgress {
 		t.Errorf("the first one, without its claim: %v", err)
 	}
-	if err := keep(t.Context(), later, second, response("second")); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, keep(t.Context(), later, second, response("second")))
 	end(t, second, nil)
 	err := keep(t.Context(), s, stalled, response("stalled"))
 	expect.Equal(t, domain.CodeInProgress, domain.CodeOf(err), "the first one, after the response: ", err)
@@ -194,9 +190,7 @@ func TestUnfinishedRequestContinues(t *testing.T) {
 		for item := len(request.Responses()); item < key.Items && err == nil; item++ {
 			err = store(request, item)
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, err)
 		end(t, request, err)
 	}
 }
@@ -277,9 +271,7 @@ func TestStalledAttemptIsInProgress(t *testing.T) {
 		return err
 	})
 	end(t, stalled, err)
-	if err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, err)
 	end(t, begin(t, later, keyOf(1)), nil)
 }
 

@@ -47,15 +47,11 @@ func TestAllConditionsHold(t *testing.T) {
 	bad := branch("booking__status", "pending", group(mailTo("pa_2", "b@x.test")))
 	for actions, want := range map[string]int{"[" + good + "]": 1, "[" + good + "," + bad + "]": 0, "[" + bad + "," + good + "]": 0} {
 		t.Run(fmt.Sprintf("%d of 2 jobs of %d bytes", want, len(actions)), func(t *testing.T) {
-			if got := Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", subject(), now, now); len(got) != want {
-				t.Errorf("%d jobs, want %d", len(got), want)
-			}
+			expect.Equal(t, want, len(Jobs([]Process{{EventType: "e", ActionsJSON: actions}}, "e", subject(), now, now)), "jobs")
 		})
 	}
 	nested := branch("booking__status", "approved", branch("booking__duration", "61", group(mailTo("pa_1", "a@x.test"))))
-	if got := Jobs([]Process{{EventType: "e", ActionsJSON: "[" + nested + "]"}}, "e", subject(), now, now); len(got) != 0 {
-		t.Errorf("%d jobs, though an inner condition does not hold", len(got))
-	}
+	expect.Equal(t, 0, len(Jobs([]Process{{EventType: "e", ActionsJSON: "[" + nested + "]"}}, "e", subject(), now, now)), "jobs under a nested condition that fails")
 }
 
 // TestNobodyAddsRecipients: a name cannot add a recipient or a header, and

@@ -81,9 +81,7 @@ func TestBookingVariablesUnknown(t *testing.T) {
 	t.Parallel()
 	got := bookingVariables(session.WriteSettings{}, BookingSnapshot{}, "")
 	for _, name := range []string{"start_time", "end_time", "booking_duration"} {
-		if got[name] != "n/a" {
-			t.Errorf("%s = %q, want n/a", name, got[name])
-		}
+		expect.Equal(t, "n/a", got[name], name)
 	}
 }
 

@@ -58,9 +58,7 @@ func FuzzWithItemData(f *testing.F) {
 		expect.NoError(t, err)
 		before, err := ObjectMembers(stored)
 		if err != nil {
-			if got != stored {
-				t.Errorf("%q became %q", stored, got)
-			}
+			expect.Equal(t, stored, got, "became")
 			return
 		}
 		after, err := ObjectMembers(got)
@@ -68,9 +66,7 @@ func FuzzWithItemData(f *testing.F) {
 			t.Fatalf("%q became %q: %v", stored, got, err)
 		}
 		for i, m := range after {
-			if m.Key != before[i].Key {
-				t.Errorf("key %q became %q", before[i].Key, m.Key)
-			}
+			expect.Equal(t, before[i].Key, m.Key, "key")
 			if m.Key != "status" && m.Key != "agent_id" && string(m.Value) != string(before[i].Value) {
 				t.Errorf("%s: %s became %s", m.Key, before[i].Value, m.Value)
 			}

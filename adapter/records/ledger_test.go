@@ -75,9 +75,7 @@ func TestLedger(t *testing.T) {
 				full = strings.Trim(fmt.Sprint(ids), "[]")
 			}
 			expect.Equal(t, c.full, full, "refunds in full")
-			if got := l.Missing(1); got.String() != c.missing {
-				t.Errorf("missing %s, want %s", got, c.missing)
-			}
+			expect.Equal(t, c.missing, l.Missing(1).String(), "missing")
 		})
 	}
 }

@@ -81,9 +81,7 @@ func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 	}
 	take(missing)
 	expect.NoError(t, tx.Commit())
-	if err := <-created; err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, <-created)
 }
 
 // TestLocksOutOfOrderAreRejected: a transaction that takes locks out of order, or after rows of the site,
@@ -116,9 +114,7 @@ func TestLocksOutOfOrderAreRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := site.Transact(t.Context(), "take locks", func(tx *Tx) error { return c.work(t.Context(), tx) })
-			if !errors.Is(err, c.want) {
-				t.Errorf("error %v, want %v", err, c.want)
-			}
+			expect.Error(t, c.want, err)
 		})
 	}
 }

@@ -23,9 +23,7 @@ func TestCodeIsFair(t *testing.T) {
 	code, err := NewCode(site, 252)
 	expect.NoError(t, err)
 	for _, letter := range codeLetters {
-		if n := strings.Count(code, string(letter)); n != 9 {
-			t.Errorf("%c came %d times", letter, n)
-		}
+		expect.Equal(t, 9, strings.Count(code, string(letter)), letter)
 	}
 }
 

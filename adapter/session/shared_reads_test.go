@@ -80,9 +80,7 @@ func TestEqualStatementsAreShared(t *testing.T) {
 					c.errs = make([]error, len(c.statements))
 				}
 				for i, want := range c.errs {
-					if !errors.Is(errs[i], want) {
-						t.Errorf("request %d: error %v, want %v", i, errs[i], want)
-					}
+					expect.Error(t, want, errs[i], "request ", i)
 				}
 			})
 		})

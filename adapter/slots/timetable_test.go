@@ -50,7 +50,5 @@ func TestTimetableTakesFewStatements(t *testing.T) {
 	if part, _ := load(day, 1); len(part.Bookings) != 1 || !part.More || part.Bookings[0].ID != full.Bookings[0].ID {
 		t.Errorf("%d bookings of at most 1, more: %v", len(part.Bookings), part.More)
 	}
-	if len(full.Hours) != 3 {
-		t.Errorf("hours of %d agents", len(full.Hours))
-	}
+	expect.Equal(t, 3, len(full.Hours), "hours")
 }

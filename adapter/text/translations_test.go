@@ -60,9 +60,7 @@ func TestDate(t *testing.T) {
 		"Mar 3, 2026": "Mär 3, 2026", "3 March, 2026": "3 März, 2026", "Sunday, May 3": "Sunday, Mai 3", "December 1": "Dezember 1", "2026-12-01": "2026-12-01",
 	} {
 		expect.Equal(t, want, text.Texts(german).Date(date))
-		if got := text.Texts(nil).Date(date); got != date {
-			t.Errorf("%q in English is %q", date, got)
-		}
+		expect.Equal(t, date, text.Texts(nil).Date(date), "in English")
 	}
 }
 
@@ -97,14 +95,10 @@ func TestPlaces(t *testing.T) {
 	content := t.TempDir()
 	files := text.NewTranslations(content)
 	service := func(locale string) string { t.Helper(); return files.Texts(locale).Of("Service") }
-	if got := service("de_DE"); got != "Service" {
-		t.Errorf("%q without a file", got)
-	}
+	expect.Equal(t, "Service", service("de_DE"), "without a file")
 	own := fixtures.Translation(binary.LittleEndian, map[string]string{"Service": "Leistung", "Open": "Offen"})
 	write(t, own, content, "plugins", "latepoint", "languages", "latepoint-de_DE.mo")
-	if got := service("de_DE"); got != "Leistung" {
-		t.Errorf("%q of the plugin's own file", got)
-	}
+	expect.Equal(t, "Leistung", service("de_DE"), "of the plugin's own file")
 	downloaded := fixtures.WriteTranslation(t, content, "de_DE", german)
 	if got := files.Texts("de_DE"); got.Of("Service") != "Dienstleistung" || got.Of("Open") != "Open" {
 		t.Errorf("%q and %q of the downloaded file", got.Of("Service"), got.Of("Open"))
@@ -115,9 +109,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	expect.NoError(t, os.Remove(downloaded))
-	if got := service("de_DE"); got != "Leistung" {
-		t.Errorf("%q after the downloaded file is gone", got)
-	}
+	expect.Equal(t, "Leistung", service("de_DE"), "after the downloaded file is gone")
 }
 
 // TestReload: a file is read again only when its size or its time has changed.
@@ -170,9 +162,7 @@ func TestUnreadable(t *testing.T) {
 				t.Errorf("log %q", log.String())
 			}
 			write(t, good, path)
-			if got := files.Texts("de_DE").Of("Service"); got != "Dienstleistung" {
-				t.Errorf("%q after the file was mended", got)
-			}
+			expect.Equal(t, "Dienstleistung", files.Texts("de_DE").Of("Service"), "after the file was mended")
 		})
 	}
 	for n := range len(good) - 1 { // all but the zero byte at the end
@@ -217,9 +207,7 @@ func TestReadable(t *testing.T) {
 			write(t, c.file, content, "languages", "plugins", "latepoint-de_DE.mo")
 			files := text.NewTranslations(content)
 			expect.Equal(t, c.want, files.Texts("de_DE").Of("Service"))
-			if problem := files.Problem("de_DE"); (problem == nil) != c.ok {
-				t.Errorf("problem %+v", problem)
-			}
+			expect.Equal(t, c.ok, files.Problem("de_DE") == nil, "problem")
 		})
 	}
 }

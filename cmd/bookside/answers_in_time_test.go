@@ -20,6 +20,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 const (
@@ -288,14 +289,14 @@ func (s *faultySite) findStarts() {
 func (s *faultySite) addBookings() {
 	s.t.Helper()
 	bookings := s.db.Prefix + "latepoint_bookings"
-	execute(s.t, s.db.SQL, "CREATE TABLE earlier SELECT * FROM "+bookings)
+	s.db.Execute(s.t, "CREATE TABLE earlier SELECT * FROM "+bookings)
 	for range 5 {
-		execute(s.t, s.db.SQL, "UPDATE earlier SET id = id + 10000, start_date = start_date - INTERVAL 2 YEAR, end_date = start_date")
-		execute(s.t, s.db.SQL, "INSERT INTO "+bookings+" SELECT * FROM earlier")
+		s.db.Execute(s.t, "UPDATE earlier SET id = id + 10000, start_date = start_date - INTERVAL 2 YEAR, end_date = start_date")
+		s.db.Execute(s.t, "INSERT INTO "+bookings+" SELECT * FROM earlier")
 	}
-	execute(s.t, s.db.SQL, "DROP TABLE earlier")
+	s.db.Execute(s.t, "DROP TABLE earlier")
 	// The rows that writes lock exist after a while.
-	execute(s.t, s.db.SQL, "INSERT IGNORE INTO "+s.db.Prefix+"bookside_locks (kind, id) SELECT k.kind, b.id MOD 1024 FROM "+bookings+
+	s.db.Execute(s.t, "INSERT IGNORE INTO "+s.db.Prefix+"bookside_locks (kind, id) SELECT k.kind, b.id MOD 1024 FROM "+bookings+
 		" b, (SELECT 1 AS kind UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8) k")
 }
 
@@ -448,9 +449,7 @@ func TestAnswersInTime(t *testing.T) {
 	}
 	running.Wait()
 	t.Logf("the slowest answers during a fault: %v", table.worst)
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "", w.Faults(t))
 }
 
 // faultTable is what all rows of the table share.
@@ -565,9 +564,7 @@ func (f *faultTable) testFault(t *testing.T, dependency, fault string) {
 		t.Errorf("the export: %d %v after %v, %d of %d rows", u.export.status, u.export.err, u.export.took, rows, before["bookings"])
 	}
 	for id, times := range u.events {
-		if times != 1 {
-			t.Errorf("event %s came %d times", id, times)
-		}
+		expect.Equal(t, 1, times, "event ", id)
 	}
 
 	// The program ends in time, whatever still waits.
@@ -633,10 +630,8 @@ func TestCommandsEndInTime(t *testing.T) {
 			begun := time.Now()
 			got := run(t, env, "", c.args...)
 			took := time.Since(begun)
-			if got.code != exit.Unreachable {
-				t.Errorf("exit code %d", got.code)
-			}
-			wantTexts(t, got.stderr, "it accepts connections, but does not answer")
+			expect.Equal(t, exit.Unreachable, got.code, "exit code")
+			expect.Texts(t, got.stderr, "it accepts connections, but does not answer")
 			// One statement, the network's five seconds, and the wait for an abandoned connection.
 			if limit := statementTimeout + 5*time.Second + 5*time.Second; took > limit {
 				t.Errorf("it took %v, and %v are allowed", took, limit)

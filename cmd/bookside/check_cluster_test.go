@@ -10,6 +10,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // companionSeen is what the companion stores once a day: its version and the time.
@@ -19,16 +20,14 @@ const companionSeen = "INSERT INTO %soptions (option_name, option_value) VALUES 
 func TestCheckTriesTheLoopback(t *testing.T) {
 	t.Parallel()
 	db := small(t)
-	execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", now.Unix()))
-	execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-zoom\"]'), ('enable_zoom', 'on')")
+	db.Execute(t, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", now.Unix()))
+	db.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-zoom\"]'), ('enable_zoom', 'on')")
 	const warning = "extensions of the site are told about changes, and WordPress cannot be asked to: "
 	env := settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1")
-	if text := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(text, warning) {
-		t.Errorf("nothing is told: %s", text)
-	}
-	execute(t, db.SQL, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_created')")
-	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, warning)
-	execute(t, db.SQL, "UPDATE wp_options SET option_value = '' WHERE option_name = 'bookside_companion_seen'")
+	expect.NoTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, warning)
+	db.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_created')")
+	expect.Texts(t, run(t, env, "", "check").want(t, exit.OK).stdout, warning)
+	db.Execute(t, "UPDATE wp_options SET option_value = '' WHERE option_name = 'bookside_companion_seen'")
 	if text := run(t, env, "", "check").want(t, exit.OK).stdout; strings.Contains(text, warning) || !strings.Contains(text, "not honoured: Zoom: ") {
 		t.Errorf("the companion was removed: %s", text)
 	}
@@ -47,7 +46,7 @@ func TestSilentCompanionIsAsked(t *testing.T) {
 			wordpress := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
 			defer wordpress.Close()
 			db := small(t)
-			execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", now.Add(-c.ago).Unix()))
+			db.Execute(t, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", now.Add(-c.ago).Unix()))
 			s := serve(t, settingsFor(db, "BOOKSIDE_WORDPRESS__LOOPBACK="+wordpress.URL))
 			for waited := time.Duration(0); c.want && len(asked) == 0; waited += 10 * time.Millisecond {
 				if waited > time.Minute {
@@ -55,9 +54,7 @@ func TestSilentCompanionIsAsked(t *testing.T) {
 				}
 				time.Sleep(10 * time.Millisecond)
 			}
-			if err := s.stop(); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, s.stop())
 			if got := len(asked); got > 1 || got == 1 != c.want {
 				t.Errorf("asked %d times", got)
 			}
@@ -70,9 +67,9 @@ func TestCheckCluster(t *testing.T) {
 	t.Parallel()
 	db := fixtures.NewGalera(t, fixtures.Small(now))
 	env := settingsFor(db)
-	execute(t, db.SQL, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", time.Now().Unix()))
-	wantTexts(t, oneSpaced(run(t, env, "", "check").want(t, exit.OK).stdout), "✓ cluster Galera, members: 1, state of this one: Synced ", "! locks on one node WordPress's lock holds on one node of the cluster")
+	db.Execute(t, fmt.Sprintf(companionSeen, db.Prefix, "0.2.0", time.Now().Unix()))
+	expect.Texts(t, oneSpaced(run(t, env, "", "check").want(t, exit.OK).stdout), "✓ cluster Galera, members: 1, state of this one: Synced ", "! locks on one node WordPress's lock holds on one node of the cluster")
 	// Like a node that is cut off from the others.
-	execute(t, db.SQL, "SET GLOBAL wsrep_reject_queries = 'ALL'")
+	db.Execute(t, "SET GLOBAL wsrep_reject_queries = 'ALL'")
 	run(t, env, "", "check").want(t, exit.Unreachable, "or is a node that has lost its cluster")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -20,23 +21,17 @@ import (
 func grantsExcept(t *testing.T, db *fixtures.Database, hidden ...string) []string {
 	t.Helper()
 	rows, err := db.SQL.QueryContext(t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer rows.Close()
 	var grants []string
 	for rows.Next() {
 		var table string
-		if err := rows.Scan(&table); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&table))
 		if !slices.Contains(hidden, table) {
 			grants = append(grants, "SELECT, INSERT, UPDATE, DELETE ON "+table)
 		}
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	return grants
 }
 
@@ -88,7 +83,7 @@ func TestCheckPrivileges(t *testing.T) {
 				test.grants = append(test.grants, test.more)
 			}
 			got := run(t, account(t, db, test.grants...), "", "check").want(t, test.code, test.wantStderr)
-			wantTexts(t, oneSpaced(got.stdout), test.wantStdout...)
+			expect.Texts(t, oneSpaced(got.stdout), test.wantStdout...)
 			if test.name == "all" && strings.Contains(got.stdout, "the database user lacks") {
 				t.Errorf("warned: %s", got.stdout)
 			}
@@ -109,10 +104,10 @@ func TestCheckGrants(t *testing.T) {
 	}
 	parts, _ := settings.ParseDSN(db.DSN)
 	_, name, _ := strings.Cut(first.Grants.Needed[0], " TO ")
-	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "GRANT SELECT, INSERT, UPDATE, DELETE ON `"+parts.Database+"`.`wp_latepoint_bookings` TO "+name+";\n", ", account "+name+", ")
-	execute(t, db.SQL, fmt.Sprintf("REVOKE SELECT ON `%s`.* FROM %s", parts.Database, name))
+	expect.Texts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "GRANT SELECT, INSERT, UPDATE, DELETE ON `"+parts.Database+"`.`wp_latepoint_bookings` TO "+name+";\n", ", account "+name+", ")
+	db.Execute(t, fmt.Sprintf("REVOKE SELECT ON `%s`.* FROM %s", parts.Database, name))
 	for _, statement := range first.Grants.Needed {
-		execute(t, db.SQL, statement)
+		db.Execute(t, statement)
 	}
 	second := checkJSON(t, env, exit.OK)
 	if len(second.Grants.Missing) > 0 || second.line(monitor.PrivilegesGood) != "good to read and to write" || !strings.HasPrefix(second.line(monitor.WritesGood), "good ") {
@@ -139,10 +134,10 @@ func TestCheckGrantsWithoutAccess(t *testing.T) {
 		t.Errorf("printed %s\nas JSON %+v", text, r)
 	}
 	// Refunds are added and deleted; the records of limited keys are in our own table.
-	wantTexts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.Database+"`.`wp_latepoint_transaction_refunds` TO ",
+	expect.Texts(t, text, "GRANT SELECT, INSERT, DELETE ON `"+parts.Database+"`.`wp_latepoint_transaction_refunds` TO ",
 		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.Database+"`.`wp_bookside_booking_customers` TO ")
 	for _, statement := range r.Needed {
-		execute(t, db.SQL, statement)
+		db.Execute(t, statement)
 	}
 	var granted []string
 	for _, statement := range r.Optional {
@@ -178,7 +173,7 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 	env := account(t, db)
 	parts, _ := settings.ParseDSN(db.DSN)
 	for _, statement := range checkJSON(t, env, exit.Refused).Grants.Needed {
-		execute(t, db.SQL, statement)
+		db.Execute(t, statement)
 	}
 	ofUsers := func(statements []string) (list []string) {
 		for _, s := range statements {
@@ -200,9 +195,7 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 	_, name, _ := strings.Cut(got.Grants.Needed[0], " TO ")
 	user, _, _ := strings.Cut(strings.TrimPrefix(name, "'"), "'")
 	limited, err := wpdb.Open(t.Context(), wpdb.Config{DSN: withUser(db.DSN, user), Prefix: "wp_"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer limited.Close()
 	if reads, err := limited.ReadsPasswords(t.Context()); reads || err != nil {
 		t.Errorf("reads passwords: %t, %v", reads, err)
@@ -218,16 +211,14 @@ func TestCheckGrantsOfUsers(t *testing.T) {
 		t.Errorf("%s, missing (-want +got):\n%s", got.line(monitor.WritesRefused), diff)
 	}
 	for _, statement := range got.Grants.Missing {
-		execute(t, db.SQL, statement)
+		db.Execute(t, statement)
 	}
 	if got := checkJSON(t, env, exit.OK); len(got.Grants.Missing) > 0 || got.line(monitor.PasswordsRead) != "" {
 		t.Errorf("missing %q, %s", got.Grants.Missing, got.line(monitor.PasswordsRead))
 	}
-	execute(t, db.SQL, "GRANT SELECT ON `"+parts.Database+"`.`wp_users` TO "+name)
-	wantTexts(t, checkJSON(t, env, exit.OK).line(monitor.PasswordsRead), "minor the database user may read the hashes of passwords in wp_users, which Bookside never does. Revoke its privileges on wp_users and wp_usermeta, then")
-	if warned := checkJSON(t, settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN), exit.OK).line(monitor.PasswordsRead); warned != "" {
-		t.Errorf("the site's own account is warned: %s", warned)
-	}
+	db.Execute(t, "GRANT SELECT ON `"+parts.Database+"`.`wp_users` TO "+name)
+	expect.Texts(t, checkJSON(t, env, exit.OK).line(monitor.PasswordsRead), "minor the database user may read the hashes of passwords in wp_users, which Bookside never does. Revoke its privileges on wp_users and wp_usermeta, then")
+	expect.Equal(t, "", checkJSON(t, settingsFor(db, "BOOKSIDE_DB__DSN="+db.AdminDSN), exit.OK).line(monitor.PasswordsRead), "the site's own account is warned")
 }
 
 // TestCheckGrantsOfHiddenSites: for an account that the server does not know, the grants are for any host;
@@ -237,16 +228,14 @@ func TestCheckGrantsOfHiddenSites(t *testing.T) {
 	db := small(t)
 	parts, _ := settings.ParseDSN(db.DSN)
 	nobody := lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withUser(db.DSN, "no'body")))
-	wantTexts(t, run(t, nobody, "", "check", "--grants", "--prefix", "wp_7_").want(t, exit.Refused).stdout,
+	expect.Texts(t, run(t, nobody, "", "check", "--grants", "--prefix", "wp_7_").want(t, exit.Refused).stdout,
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON `"+parts.Database+"`.`wp_7_latepoint_bookings` TO 'no''body'@'%';\n",
 		"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER ON `"+parts.Database+"`.`wp_7_bookside_api_keys` TO ", "`.`wp_users` TO ")
 	for _, visible := range []string{"wp_options", "wp_latepoint_services"} {
 		got := run(t, account(t, db, "SELECT ON "+visible), "", "check", "--grants").want(t, exit.NoTables)
-		wantTexts(t, got.stdout, "`wp_latepoint_bookings` TO ", "`wp_latepoint_coupons` TO ")
+		expect.Texts(t, got.stdout, "`wp_latepoint_bookings` TO ", "`wp_latepoint_coupons` TO ")
 	}
-	if got := run(t, account(t, db, "SELECT ON *"), "", "check", "--grants", "--prefix", "wpx_").want(t, exit.NoTables); got.stdout != "" {
-		t.Errorf("for a site that is not there: %s", got.stdout)
-	}
+	expect.Equal(t, "", run(t, account(t, db, "SELECT ON *"), "", "check", "--grants", "--prefix", "wpx_").want(t, exit.NoTables).stdout, "for a site that is not there")
 }
 
 // TestCheckPrivilegesBeforeOwnTables: privileges count for own tables that do not exist yet, at whatever
@@ -287,5 +276,5 @@ func TestCheckStatementLog(t *testing.T) {
 	db.Execute(t, "SET GLOBAL binlog_format = 'STATEMENT'")
 	run(t, adminSettings(db), "", "check").want(t, exit.OK)
 	got := run(t, settingsFor(db), "", "check").want(t, exit.Failure, "the site cannot be served:\n  writes refused: the database server refuses all of them, because its binlog_format is STATEMENT. Set binlog_format to ROW")
-	wantTexts(t, got.stdout, "✗ writes refused")
+	expect.Texts(t, got.stdout, "✗ writes refused")
 }

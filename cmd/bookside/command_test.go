@@ -1,10 +1,10 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -72,7 +72,7 @@ func TestCommandLine(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got := run(t, nil, "", test.args...).want(t, test.code, test.stderr)
-			wantTexts(t, got.stdout, test.stdout)
+			expect.Texts(t, got.stdout, test.stdout)
 			if test.code == exit.OK && got.stderr != "" {
 				t.Errorf("stderr %q", got.stderr)
 			}
@@ -103,9 +103,7 @@ func TestMessagesDoNotQuoteValues(t *testing.T) {
 	} {
 		t.Run(args[len(args)-1], func(t *testing.T) {
 			t.Parallel()
-			if got := run(t, nil, "", args...).want(t, exit.Usage); strings.Contains(got.stderr, secret) {
-				t.Error(got.stderr)
-			}
+			expect.NoTexts(t, run(t, nil, "", args...).want(t, exit.Usage).stderr, secret)
 		})
 	}
 }

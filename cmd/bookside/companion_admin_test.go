@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // newCompanionSite installs the companion in a WordPress with a stand-in for LatePoint that has its
@@ -58,9 +57,7 @@ func TestCompanionPlugin(t *testing.T) {
 	t.Run("addresses", func(t *testing.T) { testAddressesOfPHP(t, w) })
 	t.Run("a person", func(t *testing.T) { testPersonOfPHP(t, w, db) })
 	t.Run("a person with an address like others", func(t *testing.T) { testAlikePersonOfPHP(t, w, db) })
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "", w.Faults(t))
 }
 
 // testServerOfPHP: a server accepts its own secret alone, and an answer of anybody else is not shown.
@@ -112,9 +109,7 @@ func testAddressesOfPHP(t *testing.T, w *fixtures.WordPress) {
 		"another in IPv6":       {"", "http://[::1]:8", []any{"http://[::1]:8", "http://127.0.0.1:9", true, true}},
 	} {
 		got := fromPHP[[]any](t, w, c.before+strings.Replace(check, "%s", c.forward, 1))
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: (-want +got)\n%s", name, diff)
-		}
+		expect.Equal(t, c.want, got, name)
 	}
 }
 
@@ -135,5 +130,5 @@ func testHealthOfPHP(t *testing.T, w *fixtures.WordPress) {
 	}
 	german := w.Run(t, `$wp_filter = ['locale' => [10 => [['function' => fn() => 'de_DE', 'accepted_args' => 0]]]];`,
 		`add_filter('option_bookside_companion', fn() => ['admin' => 'http://localhost:1']); echo Bookside\test_health()['label'];`)
-	wantTexts(t, german, "Der Server der Buchungs-API antwortet nicht")
+	expect.Texts(t, german, "Der Server der Buchungs-API antwortet nicht")
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // decidingSite is a site with an extension that decides in every way that LatePoint supports, and a server
@@ -32,16 +33,12 @@ func newDecidingSite(t *testing.T) *decidingSite {
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	b := &bookingSite{WordPress: fixtures.NewWordPressWithPlatform(t, db), t: t, db: db, bookday: "2031-03-03"}
 	plugin, err := os.ReadFile("testdata/decides.php")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	functions, err := filepath.Abs("testdata/decisions.php")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	writeBelow(t, b.Content, map[string]string{"plugins/decides/decides.php": string(plugin)})
-	execute(t, db.SQL, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
-	execute(t, db.SQL, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
+	db.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
+	db.Execute(t, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
 	b.Activate(t, "latepoint/latepoint.php", "decides/decides.php")
 	installCompanion(t, b.WordPress)
 	b.key = newKey(t, settingsFor(db), "--permissions", "read,write")
@@ -58,9 +55,7 @@ func newDecidingSite(t *testing.T) *decidingSite {
 func each[T any](s *decidingSite, function string, asked [][]any) []T {
 	s.t.Helper()
 	text, err := json.Marshal(asked)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 	return fromPHP[[]T](s.t, s.WordPress, s.functions+"return array_map('"+function+"', json_decode("+phpText(string(text))+"));")
 }
 
@@ -76,18 +71,14 @@ func TestCompanionDecidesTimes(t *testing.T) {
 		t.Errorf("%d times are offered, %d of them early: the case proves little", len(offered), len(early))
 	}
 	_, body := get(t, s.s.url+"/v1/availability?service_id=1&agent_id=1&date="+s.bookday+"&explain=1", s.key)
-	wantTexts(t, body, `{"start_time":"12:00","reason":"extension","message":"An extension of the site does not offer it.","extension":"Decides"}`)
-	if strings.Contains(body, `"end_time":"09:30"`) {
-		t.Errorf("the extension makes bookings longer: %s", body)
-	}
+	expect.Texts(t, body, `{"start_time":"12:00","reason":"extension","message":"An extension of the site does not offer it.","extension":"Decides"}`)
+	expect.NoTexts(t, body, `"end_time":"09:30"`)
 
 	verify := []string{"verify", "--days", "2", "--seed", "7"}
 	bookings := s.number("SELECT COUNT(*) FROM {p}bookings")
-	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, s.loopback), "", verify...).want(t, exit.OK).stdout, "prices (--seed 7).\nThe API answers as the site does.\n")
+	expect.Texts(t, runAt(t, time.Now, settingsFor(s.db, s.loopback), "", verify...).want(t, exit.OK).stdout, "prices (--seed 7).\nThe API answers as the site does.\n")
 	run(t, settingsFor(s.db, "BOOKSIDE_WORDPRESS__LOOPBACK=http://127.0.0.1:1"), "", verify...).want(t, exit.Failure)
-	if after := s.number("SELECT COUNT(*) FROM {p}bookings"); after != bookings {
-		t.Errorf("%d bookings, and %d after the comparison", bookings, after)
-	}
+	expect.Equal(t, bookings, s.number("SELECT COUNT(*) FROM {p}bookings"), "bookings after the comparison")
 }
 
 // TestCompanionDecidesBookings: bookings are written as LatePoint with the extension would write them.
@@ -101,29 +92,21 @@ func TestCompanionDecidesBookings(t *testing.T) {
 	post := func(path, body string) (int, string, http.Header) {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.s.url+"/v1"+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		request.Header.Set("X-API-Key", s.key)
 		request.Header.Set("Content-Type", "application/json")
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return response.StatusCode, string(text), response.Header
 	}
 	refused := func(path, body string, want int, texts ...string) {
 		t.Helper()
 		status, text, _ := post(path, body)
-		if status != want {
-			t.Errorf("%s %s: %d %s, want %d", path, body, status, text, want)
-		}
-		wantTexts(t, text, texts...)
+		expect.Equal(t, want, status, path, " ", body, ": ", text)
+		expect.Texts(t, text, texts...)
 	}
 	prices := each[[]string](s, "test_price", [][]any{{1, "1", s.bookday, 367}, {1, "7", s.bookday, 600}})
 	stored := func(where string) []string {
@@ -178,7 +161,7 @@ func TestCompanionDecidesBookings(t *testing.T) {
 		if err != nil || status != want {
 			t.Errorf("%s: %d %s %v, want %d", body, status, text, err, want)
 		}
-		wantTexts(t, text, texts...)
+		expect.Texts(t, text, texts...)
 	}
 	move(`{"start_time":"15:00"}`, http.StatusConflict, `"time_slot_unavailable"`)
 	move(`{"start_time":"11:00"}`, http.StatusUnprocessableEntity, "Decides: Nobody comes at eleven.")
@@ -201,8 +184,6 @@ func TestCompanionDecidesBookings(t *testing.T) {
 		t.Error("served without WordPress", status, text, warning)
 	}
 	s.s = reached
-	wantTexts(t, runAt(t, time.Now, settingsFor(s.db, away), "", "check").want(t, exit.OK).stdout, "WordPress cannot be asked: ", "See wordpress.loopback")
-	if faults := s.Faults(t); strings.Contains(faults, "mu-plugins/bookside") {
-		t.Error(faults)
-	}
+	expect.Texts(t, runAt(t, time.Now, settingsFor(s.db, away), "", "check").want(t, exit.OK).stdout, "WordPress cannot be asked: ", "See wordpress.loopback")
+	expect.NoTexts(t, s.Faults(t), "mu-plugins/bookside")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // erasureSite is a site whose jobs WordPress runs, with a workflow that sends mails to customer and agent.
@@ -27,9 +28,7 @@ type erasureSite struct {
 func (e *erasureSite) send(method, path, body string, want int) (answer map[string]any) {
 	e.t.Helper()
 	request, err := http.NewRequestWithContext(e.t.Context(), method, e.s.url+"/v1"+path, io.NopCloser(strings.NewReader(body)))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	expect.NoError(e.t, err)
 	request.Header.Set("X-API-Key", e.key)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", fmt.Sprintf("%s %s %d", method, path, e.day))
@@ -37,9 +36,7 @@ func (e *erasureSite) send(method, path, body string, want int) (answer map[stri
 	if err != nil || status != want {
 		e.t.Fatalf("%s %s: status %d, %v, %s", method, path, status, err, text)
 	}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		e.t.Fatal(err)
-	}
+	expect.NoError(e.t, json.Unmarshal([]byte(text), &answer))
 	return answer
 }
 
@@ -61,7 +58,7 @@ func (e *erasureSite) book(name string) made {
 	row := strings.Fields(queryText(e.t, e.db, `SELECT CONCAT_WS(' ', b.customer_id, i.order_id, m.meta_value) FROM wp_latepoint_bookings b JOIN wp_latepoint_order_items i ON i.id = b.order_item_id
 		JOIN wp_latepoint_booking_meta m ON m.object_id = b.id AND m.meta_key = 'key_to_manage_for_agent' WHERE b.id = `+m.booking))
 	m.customer, m.order, m.link = row[0], row[1], row[2]
-	execute(e.t, e.db.SQL, `INSERT INTO wp_latepoint_transactions (order_id, customer_id, status, kind, amount, notes) VALUES (`+m.order+`, 0, 'failed', 'capture', 30, 'Bar, `+m.note+`')`)
+	e.db.Execute(e.t, `INSERT INTO wp_latepoint_transactions (order_id, customer_id, status, kind, amount, notes) VALUES (`+m.order+`, 0, 'failed', 'capture', 30, 'Bar, `+m.note+`')`)
 	return m
 }
 
@@ -101,9 +98,7 @@ func (e *erasureSite) wantNowhere(texts ...string) {
 	e.t.Helper()
 	for _, text := range texts {
 		for _, place := range placesOf(e.t, e.db, text) {
-			if place != "wp_latepoint_order_invoices.data" {
-				e.t.Errorf("%s is still in %s", text, place)
-			}
+			expect.Equal(e.t, "wp_latepoint_order_invoices.data", place, text, " is still in")
 		}
 	}
 }
@@ -122,11 +117,11 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	w := newCompanionSite(t, db)
 	w.Run(t, `update_option('bookside_companion', ['jobs' => true]);`)
-	execute(t, db.SQL, `DELETE FROM wp_latepoint_processes`)
-	execute(t, db.SQL, `DELETE FROM wp_latepoint_settings WHERE name = 'notifications_email_processor'`)
-	execute(t, db.SQL, `INSERT INTO wp_latepoint_settings (name, value) VALUES ('notifications_email_processor', 'wp_mail')`)
+	db.Execute(t, `DELETE FROM wp_latepoint_processes`)
+	db.Execute(t, `DELETE FROM wp_latepoint_settings WHERE name = 'notifications_email_processor'`)
+	db.Execute(t, `INSERT INTO wp_latepoint_settings (name, value) VALUES ('notifications_email_processor', 'wp_mail')`)
 	for _, event := range []string{"booking_created", "booking_updated", "customer_created"} {
-		execute(t, db.SQL, `INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) VALUES ('P', '`+event+`', 'active', '[{"type":"group","trigger_condition":false,"time_offset":[],"items":[
+		db.Execute(t, `INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) VALUES ('P', '`+event+`', 'active', '[{"type":"group","trigger_condition":false,"time_offset":[],"items":[
 			{"type":"action","id":"pa_1","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_full_name}} <{{customer_email}}>","subject":"S","content":"{{customer_first_name}} {{agent_email}}"}}},
 			{"type":"action","id":"pa_2","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{agent_email}}","subject":"{{customer_first_name}}","content":"{{customer_phone}} {{manage_booking_url_agent}}"}}}]}]')`)
 	}
@@ -159,9 +154,7 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		before := e.history(other.name)
 		e.erase(m.email)
 		e.wantNowhere(m.name, m.email, m.phone, m.note, m.link)
-		if after := e.history(other.name); after != before {
-			t.Errorf("history of another customer: %s, was %s", after, before)
-		}
+		expect.Equal(t, before, e.history(other.name), "history of another customer")
 	})
 	t.Run("a customer who was deleted first", func(t *testing.T) {
 		e := part(t)
@@ -174,7 +167,7 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		if groups, _ := e.export(m.email); !slices.Contains(groups, "latepoint-activities") || !slices.Contains(groups, "latepoint-jobs") || !slices.Contains(groups, "latepoint-invoices") {
 			t.Errorf("exported: %v", groups)
 		}
-		wantTexts(t, e.erase(m.email), "1 invoice stays")
+		expect.Texts(t, e.erase(m.email), "1 invoice stays")
 		e.wantNowhere(m.name, m.email, m.phone, m.note, m.link)
 	})
 	t.Run("a customer who changed the address", func(t *testing.T) {
@@ -182,7 +175,7 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		m := e.book("Wendelin")
 		const now = "wendelin.new@people.example"
 		e.send(http.MethodPut, "/customers/"+m.customer, `{"email":"`+now+`"}`, http.StatusOK)
-		wantTexts(t, e.erase(now), "1 upcoming appointment stays", "1 invoice stays")
+		expect.Texts(t, e.erase(now), "1 upcoming appointment stays", "1 invoice stays")
 		e.wantNowhere(m.name, m.email, m.phone, m.note, m.link, now)
 	})
 	t.Run("the former address of a customer", func(t *testing.T) {
@@ -193,11 +186,9 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		if groups, text := e.export(m.email); !slices.Contains(groups, "latepoint-invoices") || !strings.Contains(text, m.email) {
 			t.Errorf("the invoice to the former address is not exported: %v", groups)
 		}
-		wantTexts(t, e.erase(m.email), "customer "+m.customer+" had this address and has another one now", "1 invoice stays")
+		expect.Texts(t, e.erase(m.email), "customer "+m.customer+" had this address and has another one now", "1 invoice stays")
 		e.wantNowhere(m.email)
-		if got := queryText(t, db, "SELECT CONCAT(first_name, ' ', email) FROM wp_latepoint_customers WHERE id = "+m.customer); got != m.name+" "+now {
-			t.Errorf("the customer is %s", got)
-		}
+		expect.Equal(t, m.name+" "+now, queryText(t, db, "SELECT CONCAT(first_name, ' ', email) FROM wp_latepoint_customers WHERE id = "+m.customer), "the customer is")
 	})
 	t.Run("a booking that went to another customer", func(t *testing.T) {
 		e := part(t)
@@ -215,7 +206,7 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 			t.Errorf("exported to the other customer: %v %s", groups, text)
 		}
 		moved := queryText(t, db, "SELECT COUNT(*) FROM wp_latepoint_activities WHERE booking_id = "+m.booking+" AND description LIKE '%Traudl%' AND description NOT LIKE '%Ursel%'")
-		wantTexts(t, e.erase(m.email), "1 invoice stays")
+		expect.Texts(t, e.erase(m.email), "1 invoice stays")
 		e.wantNowhere(m.name, m.email, m.phone)
 		if got := queryText(t, db, "SELECT COUNT(*) FROM wp_latepoint_activities WHERE booking_id = "+m.booking+" AND description LIKE '%Traudl%'"); got != moved || got == "0" {
 			t.Errorf("%s entries of the other customer are left of %s", got, moved)
@@ -230,15 +221,13 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 			t.Errorf("exported to the agent: %s", text)
 		}
 		e.erase(agent)
-		if after := e.history(m.name); after != before {
-			t.Errorf("history of the customer: %s, was %s", after, before)
-		}
+		expect.Equal(t, before, e.history(m.name), "history of the customer")
 	})
 	t.Run("errors of extensions", func(t *testing.T) {
 		e := part(t)
 		m, other := e.book("Wendelin"), e.book("Ottilie")
 		fail := func(event, record, failure string) {
-			execute(t, db.SQL, fmt.Sprintf(`INSERT INTO wp_bookside_events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('%s', %s, 'failed', 1, '2031-01-01', '%s', '2031-01-01')`, event, record, failure))
+			db.Execute(t, fmt.Sprintf(`INSERT INTO wp_bookside_events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('%s', %s, 'failed', 1, '2031-01-01', '%s', '2031-01-01')`, event, record, failure))
 		}
 		fail("booking_created", m.booking, "the CRM rejects Wendelin")
 		fail("customer_updated", m.customer, "Wendelin is known")
@@ -247,9 +236,7 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		w.Run(t, fmt.Sprintf(`bookside_companion_failed('events', 'booking_created %s: rejects Wendelin'); bookside_companion_failed('ask', 'rejects %s'); bookside_companion_failed('jobs', 'is away');`, m.booking, m.email))
 		e.erase(m.email)
 		e.wantNowhere(m.name, m.email)
-		if got := queryText(t, db, "SELECT GROUP_CONCAT(failure) FROM wp_bookside_events WHERE failure <> ''"); got != "the CRM rejects Ottilie" {
-			t.Errorf("errors %q", got)
-		}
+		expect.Equal(t, "the CRM rejects Ottilie", queryText(t, db, "SELECT GROUP_CONCAT(failure) FROM wp_bookside_events WHERE failure <> ''"), "errors")
 		if got, want := w.Run(t, "foreach (bookside_companion_failures() as $what => $failure) { echo $what, ' ', $failure['count'], ' ', $failure['message'], '; '; }"), "events 1 …; ask 1 …; jobs 1 is away; "; got != want {
 			t.Errorf("failures %q, want %q", got, want)
 		}
@@ -258,10 +245,8 @@ func TestCompanionErasesWhatIsLeft(t *testing.T) {
 		e := part(t)
 		m := e.book("Romina")
 		user := w.Run(t, `echo wp_insert_user(['user_login' => 'romina', 'user_email' => 'romina.wp@people.example', 'user_pass' => 'x', 'role' => 'subscriber']);`)
-		execute(t, db.SQL, "UPDATE wp_latepoint_customers SET wordpress_user_id = "+user+" WHERE id = "+m.customer)
-		wantTexts(t, e.erase(m.email), "The WordPress user romina stays")
+		db.Execute(t, "UPDATE wp_latepoint_customers SET wordpress_user_id = "+user+" WHERE id = "+m.customer)
+		expect.Texts(t, e.erase(m.email), "The WordPress user romina stays")
 	})
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "", w.Faults(t))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -36,19 +37,13 @@ type call struct {
 func TestCompanionTellsExtensions(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
-		if err := b.s.stop(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.s.stop())
 		plugin, err := os.ReadFile("testdata/listener.php")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		writeBelow(t, b.Content, map[string]string{"plugins/listener/listener.php": string(plugin)})
 		s := &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}
 		s.visit()
-		if got := s.text("SELECT option_value FROM " + b.db.Prefix + "options WHERE option_name = 'bookside_companion_events'"); got != "" {
-			t.Errorf("events of a plain site %q", got)
-		}
+		expect.Equal(t, "", s.text("SELECT option_value FROM "+b.db.Prefix+"options WHERE option_name = 'bookside_companion_events'"), "events of a plain site")
 		b.Activate(t, "latepoint/latepoint.php", "listener/listener.php")
 		s.start()
 		s.visit()
@@ -68,9 +63,7 @@ func TestCompanionTellsExtensions(t *testing.T) {
 		path := fmt.Sprint("/bookings/", booking)
 		s.send(http.MethodPut, "/v1"+path, `{"start_time":"11:00"}`)
 		moved := s.calls("booking_updated")[0].Arguments
-		if diff := cmp.Diff([]any{"660", "600"}, []any{moved[0].(map[string]any)["start_time"], moved[1].(map[string]any)["start_time"]}); diff != "" {
-			t.Errorf("start of the booking that moved (-want +got):\n%s", diff)
-		}
+		expect.Equal(t, []any{"660", "600"}, []any{moved[0].(map[string]any)["start_time"], moved[1].(map[string]any)["start_time"]}, "start of the booking that moved")
 		differing := map[string]bool{}
 		for name, value := range moved[0].(map[string]any) {
 			if old := moved[1].(map[string]any)[name]; old != value {
@@ -88,9 +81,7 @@ func TestCompanionTellsExtensions(t *testing.T) {
 		s.calls("customer_updated")
 		s.create("/payments", `{"order_id":1,"amount":1}`)
 		s.calls("transaction_created")
-		if got := s.activities() - activities; got != 6 {
-			t.Errorf("%d activities were written, want 6: LatePoint's own listeners must not run", got)
-		}
+		expect.Equal(t, 6, s.activities()-activities, "activities written")
 
 		// Whatever an extension throws is recorded, without what may be personal or secret, and does not keep others from being told.
 		if got, want := s.text("SELECT GROUP_CONCAT(event, ' ', status, ' ', failure ORDER BY id) FROM {own}events WHERE event = 'booking_created'"),
@@ -107,9 +98,7 @@ func TestCompanionTellsExtensions(t *testing.T) {
 		b.db.Execute(t, b.expand("INSERT INTO {own}events (event, record_id, status, tries, due_at, failure, created_at) VALUES ('booking_created', "+fmt.Sprint(booking)+", 'started', 1, UTC_TIMESTAMP(), '', UTC_TIMESTAMP())"))
 		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Emmy"}`)
 		s.calls("booking_updated", "booking_updated", "customer_updated")
-		if got := s.number("SELECT COUNT(*) FROM {own}events WHERE status = 'failed'"); got != 0 {
-			t.Errorf("%d events have failed", got)
-		}
+		expect.Equal(t, 0, s.number("SELECT COUNT(*) FROM {own}events WHERE status = 'failed'"), "failed events")
 
 		// Without WordPress, changes wait, and nothing is deleted that extensions must be told about
 		// beforehand.
@@ -122,18 +111,14 @@ func TestCompanionTellsExtensions(t *testing.T) {
 		s.send(http.MethodPut, "/v1"+path, `{"status":"approved"}`)
 		s.send(http.MethodPut, "/v1"+path, `{"status":"cancelled"}`)
 		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Maria"}`)
-		if err := away.stop(); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, away.stop())
 		s.s = reached
 		s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Marie"}`) // wakes the other server
 		var statuses []any
 		for _, c := range s.calls("booking_updated", "booking_change_status", "booking_updated", "booking_change_status", "customer_updated", "customer_updated")[:4] {
 			statuses = append(statuses, c.Arguments[0].(map[string]any)["status"], c.Arguments[1].(map[string]any)["status"])
 		}
-		if diff := cmp.Diff([]any{"approved", "cancelled", "approved", "cancelled", "cancelled", "approved", "cancelled", "approved"}, statuses); diff != "" {
-			t.Errorf("each change is told as it was, although another followed (-want +got):\n%s", diff)
-		}
+		expect.Equal(t, []any{"approved", "cancelled", "approved", "cancelled", "cancelled", "approved", "cancelled", "approved"}, statuses, "each change is told as it was, although another followed")
 
 		for range 2 { // the second one only repeats the response
 			request := s.request(http.MethodDelete, path, "")
@@ -144,9 +129,7 @@ func TestCompanionTellsExtensions(t *testing.T) {
 			}
 		}
 		deleted := s.calls("booking_will_be_deleted", "booking_deleted")
-		if diff := cmp.Diff(call{"booking_deleted", []any{float64(booking)}}, deleted[1]); diff != "" {
-			t.Error(diff)
-		}
+		expect.Equal(t, call{"booking_deleted", []any{float64(booking)}}, deleted[1])
 		if code, _ := deleted[0].Arguments[1].(string); code == "" {
 			t.Error("the booking was gone when it was told that it will be deleted")
 		}
@@ -174,9 +157,7 @@ func (s *toldSite) start() {
 func (s *toldSite) visit() {
 	s.t.Helper()
 	response, err := http.Get(s.wordpress.URL + "/") //nolint:noctx // answers soon
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 	_, _ = io.Copy(io.Discard, response.Body)
 	_ = response.Body.Close()
 }
@@ -185,9 +166,7 @@ func (s *toldSite) visit() {
 func (s *toldSite) request(method, path, body string) *http.Request {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.s.url+"/v1"+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 	request.Header.Set("X-API-Key", s.key)
 	request.Header.Set("Content-Type", "application/json")
 	return request
@@ -221,9 +200,7 @@ func (s *toldSite) told() (all []call) {
 	}
 	for line := range strings.Lines(string(text)) {
 		var c call
-		if err := json.Unmarshal([]byte(line), &[]any{&c.Action, &c.Arguments}); err != nil {
-			s.t.Fatal(err)
-		}
+		expect.NoError(s.t, json.Unmarshal([]byte(line), &[]any{&c.Action, &c.Arguments}))
 		all = append(all, c)
 	}
 	return all
@@ -260,9 +237,7 @@ func TestCompanionTakesDeletionsBackInOrder(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	b := newBookingSite(t, fixtures.NewWordPressWithPlatform(t, db), db)
-	if err := b.s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, b.s.stop())
 	writeBelow(t, b.Content, map[string]string{"plugins/listener/listener.php": string(readFile(t, "testdata/listener.php"))})
 	s := &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}
 	b.Activate(t, "listener/listener.php")
@@ -272,9 +247,7 @@ func TestCompanionTakesDeletionsBackInOrder(t *testing.T) {
 	s.calls("booking_created", "order_created")
 
 	gate := filepath.Join(s.Content, "listener-waits")
-	if err := os.WriteFile(gate, []byte("booking_will_be_deleted"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(gate, []byte("booking_will_be_deleted"), 0o600))
 	t.Cleanup(func() { _ = os.Remove(gate) }) // PHP waits for it if the test fails
 	request := s.request(http.MethodDelete, fmt.Sprintf("/bookings/%d?force=true", booking), "")
 	if status, answer, err := sendOnce(request); err != nil || status != http.StatusServiceUnavailable {
@@ -282,9 +255,7 @@ func TestCompanionTakesDeletionsBackInOrder(t *testing.T) {
 	}
 	s.send(http.MethodPut, "/v1/customers/1", `{"first_name":"Lise"}`)
 	s.s.eventually("that others are told", func() bool { return s.number("SELECT COUNT(*) FROM {own}events WHERE status = 'waiting'") == 1 })
-	if err := os.Remove(gate); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(gate))
 	s.s.eventually("the end of the deletion", func() bool {
 		return s.number(fmt.Sprintf("SELECT IS_FREE_LOCK(CONCAT('bookside_deletes_', LEFT(SHA2(CONCAT(DATABASE(), ' %s'), 256), 24), '_%d'))", db.Prefix, booking)) == 1
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/cmd/internal/server"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -57,13 +58,9 @@ func TestCompanionReportsListeners(t *testing.T) {
 		list := func() (found map[string]extensions.Active) {
 			t.Helper()
 			site, err := server.NewPlatform(settings.Default(), wpdb.New(b.db.SQL, b.db.Prefix), time.Now).Session(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			active, err := site.Extensions(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			found = map[string]extensions.Active{}
 			for _, a := range active {
 				found[a.ID] = a
@@ -75,9 +72,7 @@ func TestCompanionReportsListeners(t *testing.T) {
 			t.Errorf("before: %+v", got)
 		}
 		b.Activate(t, "sample/main.php", "latepoint-silent/latepoint-silent.php", "latepoint-dead/dead.php")
-		if got := list(); got["latepoint-silent"].Parts[0].Kind != extensions.NotHonoured {
-			t.Errorf("not reported yet: %+v", got)
-		}
+		expect.Equal(t, extensions.NotHonoured, list()["latepoint-silent"].Parts[0].Kind, "not reported yet")
 		visit()
 		got := list()
 		var subjects []string
@@ -96,13 +91,11 @@ func TestCompanionReportsListeners(t *testing.T) {
 			}
 		}
 		text := listeners.String()
-		wantTexts(t, text, "latepoint_full_amount_for_service @20 sample_listens of sample\n", "latepoint_blocked_periods_for_range @10 SampleListens::of_class of", "latepoint_model_validate @9223372036854775807 SampleListens::method of",
+		expect.Texts(t, text, "latepoint_full_amount_for_service @20 sample_listens of sample\n", "latepoint_blocked_periods_for_range @10 SampleListens::of_class of", "latepoint_model_validate @9223372036854775807 SampleListens::method of",
 			"latepoint_model_save @5 SampleListens::of_class of", "latepoint_booking_created @11 closure of", "latepoint_booking_updated @10 SampleListens of", "latepoint_booking_completed @10 dead_listens of latepoint-dead\n",
 			"latepoint_cart_get_total @10 floatval of elsewhere\n")
 		for _, absent := range []string{"latepoint_order_created", "OsActivitiesHelper", "Bookside", "latepoint_booking_deleted"} {
-			if strings.Contains(text, absent) {
-				t.Errorf("%s is listed: %s", absent, text)
-			}
+			expect.NoTexts(t, text, absent)
 		}
 		told := queryText(t, b.db, "SELECT reported_at FROM "+b.db.Prefix+"bookside_extensions")
 		b.execute(b.db.SQL, "UPDATE {own}extensions SET reported_at = '2001-01-01'")
@@ -115,9 +108,7 @@ func TestCompanionReportsListeners(t *testing.T) {
 		visit()
 		list()
 		b.execute(b.db.SQL, "RENAME TABLE {own}away TO {own}extensions")
-		if faults := b.Faults(t); strings.Contains(faults, "extensions.php") {
-			t.Error(faults)
-		}
+		expect.NoTexts(t, b.Faults(t), "extensions.php")
 	})
 }
 
@@ -132,9 +123,7 @@ func TestHooksAreFired(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	hooks := extensions.Hooks()
 	if len(hooks) < 50 {
 		t.Errorf("%d hooks", len(hooks))

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // misbehavingSite is a site with an extension that has faults, and a server that reaches it.
@@ -23,9 +25,7 @@ type misbehavingSite struct {
 func TestCompanionBearsFaultyListeners(t *testing.T) {
 	t.Parallel()
 	eachBookingSite(t, func(t *testing.T, b *bookingSite) {
-		if err := b.s.stop(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, b.s.stop())
 		writeBelow(t, b.Content, map[string]string{"plugins/faulty/faulty.php": string(readFile(t, "testdata/faulty.php"))})
 		b.db.Execute(t, "DELETE FROM wp_latepoint_processes", workflow(1, "booking_created", "[]"))
 		f := &misbehavingSite{toldSite: &toldSite{bookingSite: b, wordpress: b.ServeByWorkers(t, 2)}, half: 17}
@@ -48,28 +48,24 @@ func (f *misbehavingSite) transactions() {
 	f.booked("autocommit", "failed "+open)
 	f.booked("tables", "failed A listener left tables locked.")
 	f.booked("all", "failed A listener left a transaction open and tables locked.")
-	if got := f.number("SELECT COUNT(*) FROM " + f.db.Prefix + "options WHERE option_name = 'faulty'"); got != 0 {
-		f.t.Error("what a listener had half done is stored")
-	}
+	expect.Equal(f.t, 0, f.number("SELECT COUNT(*) FROM "+f.db.Prefix+"options WHERE option_name = 'faulty'"), "what a listener had half done is stored")
 	if f.sends { // what LatePoint notes about its messages is stored
 		writeBelow(f.t, f.Content, map[string]string{"mail-fault": ""})
 		id := f.booked("", "failed A plugin left a transaction open while messages were sent.")
-		if got := f.text(fmt.Sprintf("SELECT COALESCE(GROUP_CONCAT(status), '') FROM {p}process_jobs WHERE object_id = %d", id)); got != "completed" {
-			f.t.Errorf("jobs %s", got)
-		}
+		expect.Equal(f.t, "completed", f.text(fmt.Sprintf("SELECT COALESCE(GROUP_CONCAT(status), '') FROM {p}process_jobs WHERE object_id = %d", id)), "jobs")
 	}
 	id := f.booked("", "done ")
 	writeBelow(f.t, f.Content, map[string]string{"fault": "transaction"})
 	f.send(http.MethodDelete, fmt.Sprintf("/v1/bookings/%d?force=true", id), "")
 	f.wantNotes(fmt.Sprint("booking_will_be_deleted ", id))
-	wantTexts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "booking_will_be_deleted", open)
+	expect.Texts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "booking_will_be_deleted", open)
 }
 
 // exceptions: of a message that the database would reject, the rest is kept.
 func (f *misbehavingSite) exceptions() {
 	const thrown = "failed RuntimeException in plugins/faulty/faulty.php:36: "
 	f.booked("bytes", thrown+" bad")
-	wantTexts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "RuntimeException", "bad")
+	expect.Texts(f.t, f.Run(f.t, "echo bookside_companion_failures()['events']['message'];"), "RuntimeException", "bad")
 	f.booked("long", thrown+strings.Repeat("not this one ", 7)[:80])
 }
 
@@ -80,16 +76,12 @@ func (f *misbehavingSite) withoutLatePoint() {
 	f.Run(f.t, "update_option('active_plugins', array_values(array_diff(get_option('active_plugins'), ['latepoint/latepoint.php'])));")
 	event := fmt.Sprintf(" WHERE event = 'booking_created' AND record_id = %d", id)
 	f.db.Execute(f.t, f.expand("UPDATE {own}events SET status = 'waiting', tries = 0, messages = '', sender = ''"+event))
-	if err := f.s.stop(); err != nil {
-		f.t.Fatal(err)
-	}
+	expect.NoError(f.t, f.s.stop())
 	f.start() // looks at once
 	f.s.eventually("a refusal", func() bool {
 		return strings.Contains(f.s.stderr.String(), "it answers with status 503") || f.text("SELECT status FROM {own}events"+event) != "waiting"
 	})
-	if got := f.text("SELECT CONCAT(status, ' ', tries, ' ', failure) FROM {own}events" + event); got != "waiting 0 " {
-		f.t.Errorf("the event without LatePoint: %s", got)
-	}
+	expect.Equal(f.t, "waiting 0 ", f.text("SELECT CONCAT(status, ' ', tries, ' ', failure) FROM {own}events"+event), "the event without LatePoint")
 	f.Activate(f.t, "latepoint/latepoint.php")
 	f.wantNotes(fmt.Sprint("booking_created ", id))
 }
@@ -101,9 +93,7 @@ func (f *misbehavingSite) booked(fault, want string) (id int) {
 	writeBelow(f.t, f.Content, map[string]string{"fault": fault})
 	id = f.create("/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer_id":1,"start_date":%q,"start_time":"%02d:%02d"}`, f.bookday, f.half/2, f.half%2*30))
 	f.wantNotes(f.notesOf(id)...)
-	if got := f.text(fmt.Sprintf("SELECT CONCAT(status, ' ', failure) FROM {own}events WHERE event = 'booking_created' AND record_id = %d", id)); got != want {
-		f.t.Errorf("%s: %s, want %s", fault, got, want)
-	}
+	expect.Equal(f.t, want, f.text(fmt.Sprintf("SELECT CONCAT(status, ' ', failure) FROM {own}events WHERE event = 'booking_created' AND record_id = %d", id)), fault)
 	return id
 }
 
@@ -124,9 +114,7 @@ func (f *misbehavingSite) wantNotes(want ...string) {
 		return f.number("SELECT COUNT(*) FROM {own}events WHERE status IN ('waiting', 'started')") == 0
 	})
 	text, err := os.ReadFile(filepath.Join(f.Content, "faulty.log"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	expect.NoError(f.t, err)
 	all := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	if diff := cmp.Diff(want, all[f.read:]); diff != "" {
 		f.t.Fatalf("notes (-want +got):\n%s\nThe server says:\n%s", diff, f.s.stderr)

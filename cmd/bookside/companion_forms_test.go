@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestCompanionAsksBeforeOldForms: a form of wp-admin does not undo what the API changed while it was open,
@@ -55,9 +57,7 @@ func TestCompanionAsksBeforeOldForms(t *testing.T) {
 		b.send(http.MethodPut, "/v1/customers/1", `{"admin_notes":"by the API"}`)
 		asked := b.saveForm("customers__update", customer)
 		asked.want(t, "error", "the customer")
-		if notes := b.text("SELECT admin_notes FROM {p}customers WHERE id = 1"); notes != "by the API" {
-			t.Errorf("admin notes %q", notes)
-		}
+		expect.Equal(t, "by the API", b.text("SELECT admin_notes FROM {p}customers WHERE id = 1"), "admin notes")
 		maps.Copy(customer, asked.Fields)
 		b.saveForm("customers__update", customer).want(t, "success", "")
 
@@ -70,9 +70,7 @@ func TestCompanionAsksBeforeOldForms(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		for line := range strings.Lines(b.Faults(t)) {
-			if strings.Contains(line, "mu-plugins") {
-				t.Error(line)
-			}
+			expect.NoTexts(t, line, "mu-plugins")
 		}
 	})
 }
@@ -105,9 +103,7 @@ func (b *bookingSite) openForm(route, parameter string, id int) (fields map[stri
 func (b *bookingSite) saveForm(route string, fields map[string]string) (saved formSaved) {
 	b.t.Helper()
 	text, err := json.Marshal(fields)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, err)
 	nested := "(function () { $pairs = []; foreach (json_decode(" + phpText(string(text)) + ", true) as $name => $value) { $pairs[] = rawurlencode($name) . '=' . rawurlencode($value); }" +
 		" parse_str(implode('&', $pairs), $nested); return $nested; })()"
 	b.request(route, nested, &saved)
@@ -127,9 +123,7 @@ func (b *bookingSite) request(route, parameters string, answer any) {
 func (b *bookingSite) send(method, path, body string) {
 	b.t.Helper()
 	request, err := http.NewRequestWithContext(b.t.Context(), method, b.s.url+path, strings.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, err)
 	request.Header.Set("X-API-Key", b.key)
 	request.Header.Set("Content-Type", "application/json")
 	if status, answer, err := sendOnce(request); err != nil || status != http.StatusOK {

@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestCompanionForwards: requests to the API reach the server unchanged, and without a server WordPress
@@ -69,18 +69,14 @@ func TestCompanionForwards(t *testing.T) {
 	site := w.Serve(t)
 	do := func(method, path, contentType, body string) (status int, header http.Header, text string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, site+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for name, value := range map[string]string{
 			"Content-Type": contentType, "Authorization": "Bearer key", "Cookie": "wordpress=1", "X-Forwarded-For": "9.9.9.9", "If-Match": `"7"`, "Accept": "text/event-stream",
 		} {
 			request.Header.Set(name, value)
 		}
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer func() { _ = response.Body.Close() }()
 		return response.StatusCode, response.Header, readText(t, response.Body)
 	}
@@ -98,25 +94,19 @@ func TestCompanionForwards(t *testing.T) {
 			status, header, body := do(c.method, c.path, c.contentType, c.body)
 			got := *last.Load()
 			want := received{Method: c.method, URL: c.wantURL, Body: c.wantBody, Header: got.Header}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, want, got)
 			if status != http.StatusTeapot || body != "{\"a\":\"\x00ü\"}\n" {
 				t.Errorf("status %d, body %q", status, body)
 			}
 			for name, values := range map[string][]string{
 				"Content-Type": {"application/json; charset=UTF-8"}, "Set-Cookie": nil, "X-Request-Id": {"abc"}, "X-Powered-By": nil, "Link": nil,
 			} {
-				if diff := cmp.Diff(values, header.Values(name)); diff != "" {
-					t.Errorf("%s: %s", name, diff)
-				}
+				expect.Equal(t, values, header.Values(name), name)
 			}
 			for name, values := range map[string][]string{
 				"Authorization": {"Bearer key"}, "Cookie": nil, "X-Forwarded-For": {"127.0.0.1"}, "X-Forwarded-Proto": {"http"}, "If-Match": {`"7"`}, "Accept": {"application/json"}, "X-Bookside-Forwarded": {"1"},
 			} {
-				if diff := cmp.Diff(values, got.Header.Values(name)); diff != "" {
-					t.Errorf("received %s: %s", name, diff)
-				}
+				expect.Equal(t, values, got.Header.Values(name), "received ", name)
 			}
 		})
 	}
@@ -146,9 +136,7 @@ func TestCompanionForwards(t *testing.T) {
 			"break off": {http.StatusBadGateway, `{"code":"bookside_no_answer","message":"The server of the API did not answer. It may have done what was asked.","data":{"status":502}}`},
 		} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site+"/?rest_route=/latepoint-api/v1/bookings", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			request.Header.Set("X-Answer", answer)
 			request.Header.Set("X-API-Key", "key")
 			status, body, err := sendOnce(request)
@@ -160,9 +148,7 @@ func TestCompanionForwards(t *testing.T) {
 	t.Run("forwarded before", func(t *testing.T) {
 		last.Store(&received{})
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site+"/?rest_route=/latepoint-api/v1/bookings", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		request.Header.Set("X-Bookside-Forwarded", "1") // as if the setting named the site itself
 		if status, _, err := sendOnce(request); err != nil || status != http.StatusNotFound || last.Load().Method != "" {
 			t.Errorf("status %d, error %v, received %+v", status, err, last.Load())
@@ -181,9 +167,7 @@ func TestCompanionForwards(t *testing.T) {
 func readText(t *testing.T, body io.Reader) string {
 	t.Helper()
 	text, err := io.ReadAll(body)
-	if err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, err)
 	return string(text)
 }
 
@@ -234,9 +218,7 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := serve(t, settingsFor(db, settings.more...))
 			address, err := url.Parse(server.url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			var reached atomic.Int64
 			proxy := httputil.NewSingleHostReverseProxy(address)
 			counting := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -253,17 +235,11 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 				before := reached.Load()
 				headers = append(headers, "X-Request-Id", "of-the-client")
 				want, err := roundTrip(t.Context(), method, server.url+api+path, headers...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				got, err := roundTrip(t.Context(), method, site+api+path, headers...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				if asked = reached.Load() > before; asked {
-					if got.status != want.status {
-						t.Errorf("%s %.100s: status %d, of the server %d", method, path, got.status, want.status)
-					}
+					expect.Equal(t, want.status, got.status, method, " ", path, ": status")
 					return true
 				}
 				for _, header := range []http.Header{want.header, got.header} {
@@ -272,9 +248,7 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 					}
 					header.Set("Server-Timing", durations.ReplaceAllString(header.Get("Server-Timing"), "dur=0"))
 				}
-				if diff := cmp.Diff(want, got, cmp.AllowUnexported(heldAnswer{})); diff != "" {
-					t.Errorf("%s %.100s: %s", method, path, diff)
-				}
+				expect.Equal(t, want, got, method, " ", path)
 				return false
 			}
 			// Before the server has said what it accepts as a key, any parameter may be one.
@@ -282,9 +256,7 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 				t.Error("PHP answered before the server has told its parameter for keys")
 			}
 			document, err := openapi3.NewLoader().LoadFromURI(address.JoinPath("v1", "openapi.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			refused := 0
 			for path, item := range document.Paths.Map() {
 				path = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "7")
@@ -328,18 +300,14 @@ func TestCompanionAnswersWithoutAKey(t *testing.T) {
 				{"/nothing", nil, true}, {"/bookings/7/nothing", nil, true}, {"/bookings//", nil, true}, {"/bookings?q=" + strings.Repeat("a", 9000), nil, true},
 				{"/bookings", []string{"Origin", "https://app.example"}, name == "pages of others"},
 			} {
-				if asked := compare("GET", c.path, c.headers...); asked != c.asks {
-					t.Errorf("%.100s with %v: asked %t", c.path, c.headers, asked)
-				}
+				expect.Equal(t, c.asks, compare("GET", c.path, c.headers...), c.path, " with ", c.headers, ": asked")
 			}
 			if !compare("POST", "/bookings/7?_method=DELETE") || !compare("POST", "/bookings", "X-HTTP-Method-Override", "GET") || !compare("OPTIONS", "/bookings") {
 				t.Error("PHP answered for a method that the server makes of another")
 			}
 		})
 	}
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "", w.Faults(t))
 }
 
 // fakeServer stands in for the server of the API. It answers as it is told.
@@ -476,9 +444,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 			wantBusy(next(answers), busy)
 		}
 		logsIn()
-		if held := s.held.Load(); held != workers/2 {
-			t.Errorf("%d requests are held", held)
-		}
+		expect.Equal(t, workers/2, s.held.Load(), "requests held")
 		return answers
 	}
 	if a := send(http.MethodGet); a.status != http.StatusOK || a.body != "whole" || a.header.Get("X-Bookside-Forwarding") != "" {
@@ -506,9 +472,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 		answers = holds()
 		for range workers / 2 {
 			s.release <- struct{}{}
-			if a := next(answers); a.status != http.StatusOK {
-				t.Errorf("%+v", a)
-			}
+			expect.Equal(t, http.StatusOK, next(answers).status)
 		}
 	})
 	t.Run("answers that break off", func(t *testing.T) {
@@ -575,15 +539,11 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 		for range workers {
 			wantBusy(next(others), hung)
 		}
-		if n := s.reached.Load() - reached; n != 1 {
-			t.Errorf("%d requests were forwarded in place of one", n)
-		}
+		expect.Equal(t, 1, s.reached.Load()-reached, "requests forwarded")
 		s.mode.Store("answer")
 		<-probe
 	})
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "", w.Faults(t))
 }
 
 // TestCompanionCountsWorkers: half of the processes may forward, as far as PHP can know their number, and
@@ -619,8 +579,6 @@ func TestCompanionCountsWorkers(t *testing.T) {
 	if err != nil || a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || s.reached.Load() != 0 {
 		t.Errorf("%+v, %v; %d requests were forwarded", a, err, s.reached.Load())
 	}
-	wantTexts(t, w.Run(t, "echo bookside_companion_failures()['forward']['message'];"), folder, "WP_TEMP_DIR")
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Texts(t, w.Run(t, "echo bookside_companion_failures()['forward']['message'];"), folder, "WP_TEMP_DIR")
+	expect.Equal(t, "", w.Faults(t))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestCompanionHoldsSlots: a visitor who is paying keeps the slot, and no lock is held meanwhile. Each step
@@ -39,15 +41,11 @@ func TestCompanionHoldsSlots(t *testing.T) {
 				part.t = t
 				part.bookday = time.Date(2031, 3, 3+7*i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 				step.run(&part)
-				if n := part.holds(); n != 0 {
-					t.Errorf("%d holds are left", n)
-				}
+				expect.Equal(t, 0, part.holds(), "holds left")
 			})
 		}
 		for line := range strings.Lines(b.Faults(t)) {
-			if strings.Contains(line, "mu-plugins") {
-				t.Error(line)
-			}
+			expect.NoTexts(t, line, "mu-plugins")
 		}
 	})
 }
@@ -64,18 +62,14 @@ const gateOfPayments = "CONCAT('gate of payments of ', DATABASE())" // such lock
 func (b *bookingSite) closeGate() (open func()) {
 	b.t.Helper()
 	gate, err := b.db.SQL.Conn(b.t.Context())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, err)
 	var got sql.NullInt64
 	if err := gate.QueryRowContext(b.t.Context(), "SELECT GET_LOCK("+gateOfPayments+", 30)").Scan(&got); err != nil || got.Int64 != 1 {
 		b.t.Fatal(got, err)
 	}
 	open = func() {
 		_, err := gate.ExecContext(context.WithoutCancel(b.t.Context()), "DO RELEASE_LOCK("+gateOfPayments+")")
-		if err != nil {
-			b.t.Error(err)
-		}
+		expect.Succeeded(b.t, err)
 		_ = gate.Close()
 	}
 	return open
@@ -107,15 +101,11 @@ func (b *bookingSite) write(path, body string) (status int, answer string) {
 	b.t.Helper()
 	for range 30 {
 		request, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.s.url+path, strings.NewReader(body))
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		expect.NoError(b.t, err)
 		request.Header.Set("X-API-Key", b.key)
 		request.Header.Set("Content-Type", "application/json")
 		status, answer, err = sendOnce(request)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		expect.NoError(b.t, err)
 		if status != http.StatusServiceUnavailable {
 			return status, answer
 		}
@@ -127,9 +117,7 @@ func (b *bookingSite) write(path, body string) (status int, answer string) {
 func (b *bookingSite) wantLockFree() {
 	b.t.Helper()
 	tx, err := b.db.SQL.BeginTx(b.t.Context(), nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, err)
 	defer func() { _ = tx.Rollback() }()
 	b.execute(tx, "SELECT n FROM {own}locks WHERE kind = 4 FOR UPDATE NOWAIT")
 }
@@ -301,9 +289,7 @@ func lostSlotIsReported(b *bookingSite) {
 			b.t.Errorf("the log of PHP says %s", log)
 		}
 		entries := "(SELECT COUNT(*) FROM {own}%s WHERE resource = 'orders' AND resource_id = %d AND kind = 'created' AND origin = 'site')"
-		if n := b.number("SELECT " + fmt.Sprintf(entries, "change_inbox", got.Answer.Order) + " + " + fmt.Sprintf(entries, "changes", got.Answer.Order)); n != 1 {
-			b.t.Errorf("the journal has %d entries of the order", n)
-		}
+		expect.Equal(b.t, 1, b.number("SELECT "+fmt.Sprintf(entries, "change_inbox", got.Answer.Order)+" + "+fmt.Sprintf(entries, "changes", got.Answer.Order)), "entries of the order in the journal")
 	}
 	returns[any](b, "bookside_companion_clear_failures();")
 }
@@ -351,9 +337,7 @@ func paidBookingNeedsNoLock(b *bookingSite) {
 	tx := b.takeLock()
 	open()
 	got := pays() // after the lock's eight seconds
-	if err := tx.Rollback(); err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, tx.Rollback())
 	if got.Order == 0 || b.bookings(600) != 1 || b.holds() != 1 {
 		b.t.Errorf("%+v, %d bookings, %d holds", got, b.bookings(600), b.holds())
 	}
@@ -363,9 +347,7 @@ func paidBookingNeedsNoLock(b *bookingSite) {
 // assetsAreTaken: a room with one unit that bookings of agents 2 and 5 take. Whoever books, here or by the API, respects who has it.
 func assetsAreTaken(b *bookingSite) {
 	plugin, err := os.ReadFile("testdata/assets.php")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, err)
 	writeBelow(b.t, b.Content, map[string]string{"plugins/latepoint-pro-features/latepoint-pro-features.php": string(plugin)})
 	b.Activate(b.t, "latepoint-pro-features/latepoint-pro-features.php")
 	b.db.AddProFeatures(b.t)
@@ -385,9 +367,7 @@ func assetsAreTaken(b *bookingSite) {
 	}
 	for i, path := range []string{"/v1/bookings", "/v1/holds"} {
 		minutes := 600 + 15*i
-		if status := api(path, fmt.Sprintf("10:%02d", 15*i)); status != http.StatusCreated {
-			b.t.Errorf("%s: %d", path, status)
-		}
+		expect.Equal(b.t, http.StatusCreated, api(path, fmt.Sprintf("10:%02d", 15*i)), path)
 		b.execute(b.db.SQL, "UPDATE {own}holds SET expires_at = UTC_TIMESTAMP() + INTERVAL 1 HOUR WHERE key_id <> 0") // the clocks differ
 		if got := returns[checkedOut](b, "return test_checkout("+b.slot(minutes, "")+");"); got.Order != 0 || got.Charged {
 			b.t.Errorf("after %s: %+v", path, got)
@@ -409,9 +389,7 @@ func assetsAreTaken(b *bookingSite) {
 	if n := locked() - before; n != 3 { // to look, to save, and while Pro stores what is taken
 		b.t.Errorf("the room was locked %d times", n)
 	}
-	if status := api("/v1/bookings", "11:00"); status != http.StatusConflict {
-		b.t.Errorf("API, after a checkout: %d", status)
-	}
+	expect.Equal(b.t, http.StatusConflict, api("/v1/bookings", "11:00"), "API, after a checkout")
 	// Extensions are told: Pro stores once more what the booking takes.
 	before = locked()
 	b.execute(b.db.SQL, fmt.Sprintf(`INSERT INTO {own}events (event, record_id, status, tries, due_at, failure, created_at)
@@ -428,18 +406,14 @@ func assetsAreTaken(b *bookingSite) {
 	}
 	// A rival takes the room with another agent while the checkout waits.
 	tx, err := b.db.SQL.BeginTx(b.t.Context(), nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, err)
 	defer func() { _ = tx.Rollback() }()
 	b.execute(tx, fmt.Sprintf("UPDATE {own}locks FORCE INDEX (PRIMARY) SET n = n + 1 WHERE (kind = 12 AND id IN (%d)) ORDER BY kind, id", room))
 	decode := starts[checkedOut](b, "return test_checkout("+b.slot(720, "")+");")
 	b.waitFor("UPDATE%bookside_locks%")
 	b.execute(tx, strings.Replace(b.insertBooking(720), "1, 1, 2, 1, 1, 1)", "1, 1, 5, 1, 1, 1)", 1))
 	b.execute(tx, fmt.Sprintf("INSERT INTO {p}bookings_assets (booking_id, asset_id) VALUES (LAST_INSERT_ID(), %d)", room))
-	if err := tx.Commit(); err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, tx.Commit())
 	if got := decode(); got.Order != 0 || got.Charged || b.bookings(720) != 0 {
 		b.t.Errorf("after a rival: %+v", got)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // watchedTables are LatePoint's tables whose changes are entered, by resource.
@@ -21,9 +21,7 @@ func (b *bookingSite) addTriggers() {
 	for resource, table := range watchedTables {
 		var columns string
 		query := "SELECT GROUP_CONCAT('OLD.', column_name, ' <=> NEW.', column_name SEPARATOR ' AND ') FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?"
-		if err := b.db.SQL.QueryRowContext(b.t.Context(), query, b.db.Prefix+"latepoint_"+table).Scan(&columns); err != nil {
-			b.t.Fatal(err)
-		}
+		expect.NoError(b.t, b.db.SQL.QueryRowContext(b.t.Context(), query, b.db.Prefix+"latepoint_"+table).Scan(&columns))
 		for event, body := range map[string]string{
 			"INSERT": "INSERT INTO seen (resource, id, kind) VALUES ('%s', NEW.id, 'created')",
 			"UPDATE": "IF NOT (" + strings.ReplaceAll(columns, "%", "%%") + ") THEN INSERT INTO seen (resource, id, kind) VALUES ('%s', NEW.id, 'updated'); END IF",
@@ -44,14 +42,10 @@ func (b *bookingSite) list(query string) (texts []string) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var text string
-		if err := rows.Scan(&text); err != nil {
-			b.t.Fatal(err)
-		}
+		expect.NoError(b.t, rows.Scan(&text))
 		texts = append(texts, text)
 	}
-	if err := rows.Err(); err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, rows.Err())
 	return texts
 }
 
@@ -109,9 +103,7 @@ func TestCompanionEntersChanges(t *testing.T) {
 				seen := part.list(`SELECT CONCAT(resource, ' ', id, ' ', MIN(kind)) FROM seen WHERE kind <> 'deleted' GROUP BY resource, id
 					UNION SELECT CONCAT(resource, ' ', id, ' ', kind) FROM seen WHERE kind = 'deleted' ORDER BY 1`)
 				entered := part.list("SELECT CONCAT(resource, ' ', resource_id, ' ', kind) FROM {own}change_inbox WHERE origin = 'site' ORDER BY 1")
-				if diff := cmp.Diff(seen, entered); diff != "" {
-					t.Errorf("changed (-) and entered (+):\n%s", diff)
-				}
+				expect.Equal(t, seen, entered, "changed (-) and entered (+)")
 				told := part.list("SELECT CONCAT(resource, ' ', kind, ' ', COALESCE(status, 'NULL'), ' ', COALESCE(actor_id, 'NULL')) FROM {own}change_inbox")
 				for _, want := range c.want {
 					if !strings.Contains("\n"+strings.Join(told, "\n")+"\n", "\n"+want+"\n") {
@@ -133,9 +125,7 @@ func TestCompanionEntersChanges(t *testing.T) {
 				returns[any](&part, `global $wpdb; $p = $wpdb->prefix . 'latepoint_'; $last = (int) $wpdb->get_var("SELECT MAX(id) FROM {$p}bookings"); `+c.code)
 				got := part.list(`SELECT CONCAT_WS(' ', COALESCE(agent_id, '-'), COALESCE(service_id, '-'), COALESCE(location_id, '-'), COALESCE(customer_id, '-'),
 					COALESCE(old_agent_id, '-'), COALESCE(old_service_id, '-'), COALESCE(old_location_id, '-'), COALESCE(old_customer_id, '-')) FROM {own}change_inbox`)
-				if diff := cmp.Diff([]string{c.want}, got); diff != "" {
-					t.Errorf("%s\n%s", c.code, diff)
-				}
+				expect.Equal(t, []string{c.want}, got, c.code)
 			}
 		})
 		for _, c := range []struct {
@@ -161,9 +151,7 @@ func TestCompanionEntersChanges(t *testing.T) {
 				}
 			})
 		}
-		if faults := b.Faults(t); strings.Contains(faults, "mu-plugins") {
-			t.Error(faults)
-		}
+		expect.NoTexts(t, b.Faults(t), "mu-plugins")
 	})
 }
 
@@ -217,7 +205,7 @@ func TestCompanionRunsJobs(t *testing.T) {
 		if got := returns[[]any](b, opens); got[0] != "" || b.number(waiting) != 0 || b.number("SELECT option_value FROM "+b.db.Prefix+"options WHERE option_name = 'bookside_companion_jobs_until'") != 0 {
 			t.Errorf("run with a plugin that leaves a transaction open: %v, %d jobs wait", got, b.number(waiting))
 		}
-		wantTexts(t, b.Run(t, "echo bookside_companion_failures()['jobs']['message'];"), "A plugin left a transaction open while jobs ran.")
+		expect.Texts(t, b.Run(t, "echo bookside_companion_failures()['jobs']['message'];"), "A plugin left a transaction open while jobs ran.")
 		// A mail of the API gets its process once it was sent, so that LatePoint's list does not show that
 		// as deleted.
 		b.execute(b.db.SQL, `INSERT INTO {p}processes (id, name, event_type, actions_json, status) VALUES (871, 'It''s new', 'booking_created', '[]', 'active'), (872, 'Other', 'booking_updated', '[]', 'active')`)
@@ -227,9 +215,7 @@ func TestCompanionRunsJobs(t *testing.T) {
 			(0, 7103, 'n/a', 'scheduled', UTC_TIMESTAMP() + INTERVAL 1 DAY, '{}', '{"name":"Other","event_type":"booking_updated"}', UTC_TIMESTAMP())`)
 		returns[[]any](b, cron)
 		named := "SELECT GROUP_CONCAT(process_id ORDER BY object_id) FROM {p}process_jobs WHERE object_id BETWEEN 7101 AND 7103"
-		if got := queryText(t, b.db, b.expand(named)); got != "871,0,0" {
-			t.Errorf("processes of jobs: %s", got)
-		}
+		expect.Equal(t, "871,0,0", queryText(t, b.db, b.expand(named)), "processes of jobs")
 		// Two concurrent requests may each have scheduled a run.
 		twice := `wp_schedule_single_event(time() + 300, 'latepoint_process_scheduled_jobs', ['another']);` + cron
 		if got := returns[[]any](b, twice); got[1] != false || b.number("SELECT option_value LIKE '%another%' FROM "+b.db.Prefix+"options WHERE option_name = 'cron'") != 1 {

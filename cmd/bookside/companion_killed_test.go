@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // killedSite is a site with an extension that is told about changes, and a server that is killed again and again.
@@ -29,9 +28,7 @@ func TestCompanionTellsExtensionsOnce(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	k := &killedSite{toldSite: &toldSite{bookingSite: newBookingSite(t, fixtures.NewWordPressWithPlatform(t, db), db)}}
-	if err := k.s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, k.s.stop())
 	writeBelow(t, k.Content, map[string]string{"plugins/listener/listener.php": string(readFile(t, "testdata/listener.php"))})
 	k.Activate(t, "listener/listener.php")
 	k.wordpress = k.ServeByWorkers(t, 2)
@@ -52,9 +49,7 @@ func (k *killedSite) restart() {
 
 func (k *killedSite) kill() {
 	k.t.Helper()
-	if err := k.server.Process.Kill(); err != nil {
-		k.t.Fatal(err)
-	}
+	expect.NoError(k.t, k.server.Process.Kill())
 	_ = k.server.Wait() // it was killed
 }
 
@@ -96,9 +91,7 @@ func (k *killedSite) afterAnswer() {
 	t.Helper()
 	wants := func(c call, want [][]any, columns ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, c.values(columns...)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.Action, diff)
-		}
+		expect.Equal(t, want, c.values(columns...), c.Action)
 	}
 	text := func(query string) string { t.Helper(); return k.text(query) }
 	id, calls := k.change(http.MethodPost, "/bookings", fmt.Sprintf(`{"service_id":1,"agent_id":1,"location_id":1,"customer":{"first_name":"Ada","last_name":"Neu","email":"ada.neu@example.test"},
@@ -126,9 +119,7 @@ func (k *killedSite) afterAnswer() {
 	code := text("SELECT booking_code FROM {p}bookings WHERE id = " + booking)
 	_, calls = k.change(http.MethodDelete, "/bookings/"+booking, "", http.StatusOK, "booking_will_be_deleted", "booking_deleted")
 	wants(calls[0], [][]any{{calls[1].Arguments[0]}, {code}})
-	if got := fmt.Sprint(calls[1].Arguments[0]); got != booking {
-		t.Errorf("deleted booking %s, want %s", got, booking)
-	}
+	expect.Equal(t, booking, fmt.Sprint(calls[1].Arguments[0]), "deleted booking")
 }
 
 // beforeAnswer: a client repeats requests that the server was killed in, until one is answered.
@@ -199,15 +190,11 @@ func (k *killedSite) whileTold() {
 	gate := filepath.Join(k.Content, "listener-waits")
 	hold := func() {
 		t.Helper()
-		if err := os.WriteFile(gate, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(gate, nil, 0o600))
 	}
 	open := func() {
 		t.Helper()
-		if err := os.Remove(gate); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Remove(gate))
 	}
 	hold()
 	book("10:00")
@@ -224,7 +211,5 @@ func (k *killedSite) whileTold() {
 	open()
 	k.restart()
 	again := k.calls("booking_created", "booking_updated", "order_created")
-	if diff := cmp.Diff(again[0].values("id")[:1], again[1].values("id")[:1]); diff != "" {
-		t.Errorf("the booking that was created, and the one that was updated:\n%s", diff)
-	}
+	expect.Equal(t, again[0].values("id")[:1], again[1].values("id")[:1], "the booking that was created, and the one that was updated")
 }

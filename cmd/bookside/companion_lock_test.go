@@ -17,6 +17,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // bookingSite is a WordPress with the companion and LatePoint or a stand-in.
@@ -39,9 +40,7 @@ func eachBookingSite(t *testing.T, test func(*testing.T, *bookingSite)) {
 			t.Helper()
 			w := fixtures.NewWordPress(t, db)
 			plugin, err := os.ReadFile("testdata/latepoint.php")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			writeBelow(t, w.Content, map[string]string{"plugins/latepoint/latepoint.php": string(plugin)})
 			return w
 		},
@@ -62,9 +61,7 @@ func eachBookingSite(t *testing.T, test func(*testing.T, *bookingSite)) {
 func newBookingSite(t *testing.T, w *fixtures.WordPress, db *fixtures.Database) *bookingSite {
 	t.Helper()
 	driver, err := filepath.Abs("testdata/companion.php")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	b := &bookingSite{WordPress: w, t: t, db: db, driver: "require_once '" + driver + "';", bookday: "2031-03-03"}
 	b.Activate(t, "latepoint/latepoint.php")
 	installCompanion(t, b.WordPress)
@@ -161,9 +158,7 @@ func (b *bookingSite) waitFor(like string) {
 func (b *bookingSite) runs(like string) bool {
 	b.t.Helper()
 	running, err := b.db.Threads(b.t.Context(), "db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE ?", like)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, err)
 	return len(running) > 0
 }
 
@@ -172,9 +167,7 @@ func (b *bookingSite) takeLock() *sql.Tx {
 	b.t.Helper()
 	b.execute(b.db.SQL, "INSERT IGNORE INTO {own}locks (kind, id) VALUES (4, 2)")
 	tx, err := b.db.SQL.BeginTx(b.t.Context(), nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, err)
 	b.t.Cleanup(func() { _ = tx.Rollback() })
 	b.execute(tx, "UPDATE {own}locks FORCE INDEX (PRIMARY) SET n = n + 1 WHERE (kind = 4 AND id IN (2)) ORDER BY kind, id")
 	return tx
@@ -188,9 +181,7 @@ func loses[T any](b *bookingSite, minutes int, code string) T {
 	decode := starts[T](b, code)
 	b.waitFor("UPDATE%bookside_locks%")
 	b.execute(tx, b.insertBooking(minutes))
-	if err := tx.Commit(); err != nil {
-		b.t.Fatal(err)
-	}
+	expect.NoError(b.t, tx.Commit())
 	return decode()
 }
 
@@ -359,9 +350,7 @@ func formWithSeveralBookings(b *bookingSite) {
 	if n := b.number("SELECT n FROM {own}locks WHERE kind = 4 AND id = 2") - taken; n != 2 { // once to check, once to save
 		b.t.Errorf("the lock was taken %d times", n)
 	}
-	if n := b.holds(); n != 0 {
-		b.t.Errorf("%d holds are left", n)
-	}
+	expect.Equal(b.t, 0, b.holds(), "holds left")
 }
 
 func statusIsChecked(b *bookingSite) {
@@ -419,9 +408,7 @@ func holdsTakeSeats(b *bookingSite) {
 		booked bool
 	}{{3, false}, {2, true}, {1, false}} {
 		got := returns[checkedOut](b, "return test_checkout("+b.slot(600, fmt.Sprintf(group, c.seats))+");")
-		if c.booked != (got.Order != 0) {
-			b.t.Errorf("%d seats: %+v", c.seats, got)
-		}
+		expect.Equal(b.t, c.booked, got.Order != 0, c.seats, " seats: ", got)
 	}
 }
 
@@ -454,9 +441,7 @@ func holdsBlockTheirDays(b *bookingSite) {
 			sort($told[$range]);
 		}
 		return $told;`)
-	if diff := cmp.Diff(want, got); diff != "" {
-		b.t.Errorf("periods (-want +got):\n%s", diff)
-	}
+	expect.Equal(b.t, want, got, "periods")
 	for _, c := range []struct {
 		minutes int
 		booked  bool
@@ -535,9 +520,7 @@ func nothingWithoutLock(b *bookingSite) {
 	if got := returns[savedByStaff](b, deny+"return test_staff("+b.slot(765, "")+");"); got.ID != 0 || len(got.Errors) != 1 {
 		b.t.Errorf("staff: %+v", got)
 	}
-	if n := b.bookings(765); n != 0 {
-		b.t.Errorf("%d bookings", n)
-	}
+	expect.Equal(b.t, 0, b.bookings(765), "bookings")
 	failure := returns[struct {
 		Count   int
 		Message string

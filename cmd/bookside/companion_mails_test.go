@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // The variables of LatePoint that a mail about a new order may have, those about a new booking besides, and those that are blocks, to which
@@ -62,9 +63,7 @@ func TestMailsAreLatePoints(t *testing.T) {
 		t.Fatalf("LatePoint has sent %d mails: %q", len(want), want)
 	}
 	for _, m := range want {
-		if open := regexp.MustCompile(`\{\{\w+\}\}`).FindAllString(m, -1); len(open) > 0 {
-			t.Errorf("not filled: %q", open)
-		}
+		expect.Empty(t, regexp.MustCompile(`\{\{\w+\}\}`).FindAllString(m, -1), "not filled")
 	}
 	again := func() int {
 		t.Helper()
@@ -91,9 +90,7 @@ func (s *messagesSite) mails(order int) (mails []string) {
 			continue
 		}
 		var mail [3]string
-		if err := json.Unmarshal([]byte(text), &mail); err != nil {
-			s.t.Fatal(err)
-		}
+		expect.NoError(s.t, json.Unmarshal([]byte(text), &mail))
 		mails = append(mails, s.mailTo(order, mail)...)
 	}
 	s.read = len(lines)

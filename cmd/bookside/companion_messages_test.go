@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // messagesSite is a real LatePoint with an extension that makes meetings, as Zoom does, and a server that reaches it.
@@ -29,13 +30,9 @@ func TestCompanionSendsMessages(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	s := &messagesSite{toldSite: &toldSite{bookingSite: newBookingSite(t, fixtures.NewWordPressWithPlatform(t, db), db)}, hour: 8}
-	if err := s.s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.s.stop())
 	plugin, err := os.ReadFile("testdata/meeting.php")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	writeBelow(t, s.Content, map[string]string{"plugins/meeting/meeting.php": string(plugin)})
 	db.Execute(t, "DELETE FROM wp_latepoint_processes", workflow(1, "booking_created", "[]"), workflow(2, "booking_start", `{"value":"1","unit":"day","before_after":"before"}`), workflow(3, "booking_updated", "[]"))
 	s.wordpress = s.ServeByWorkers(t, 3)
@@ -49,19 +46,13 @@ func TestCompanionSendsMessages(t *testing.T) {
 	if got := s.text(fmt.Sprintf("SELECT GROUP_CONCAT(process_id, ' ', status, ' ', object_model_type ORDER BY process_id) FROM {p}process_jobs WHERE object_id = %d", first)); got != "1 completed booking,2 scheduled booking" {
 		t.Errorf("jobs %s", got)
 	}
-	if got := s.number(fmt.Sprintf("SELECT COUNT(*) FROM {p}process_jobs WHERE object_id = %d AND settings LIKE '%%meet.example\\\\\\\\/%[1]d%%'", first)); got != 2 {
-		t.Errorf("%d jobs have the link", got)
-	}
-	if got := s.text(fmt.Sprintf("SELECT GROUP_CONCAT(code ORDER BY id) FROM {p}activities WHERE booking_id = %d", first)); got != "booking_created,email_sent,process_job_run" {
-		t.Errorf("activities %s", got)
-	}
+	expect.Equal(t, 2, s.number(fmt.Sprintf("SELECT COUNT(*) FROM {p}process_jobs WHERE object_id = %d AND settings LIKE '%%meet.example\\\\\\\\/%[1]d%%'", first)), "jobs with the link")
+	expect.Equal(t, "booking_created,email_sent,process_job_run", s.text(fmt.Sprintf("SELECT GROUP_CONCAT(code ORDER BY id) FROM {p}activities WHERE booking_id = %d", first)), "activities")
 
 	// Without a confirmation, there is the reminder alone.
 	silent := s.book(`,"send_confirmation":false`)
 	s.notes(fmt.Sprint("created ", silent))
-	if got := s.text(fmt.Sprintf("SELECT GROUP_CONCAT(process_id, ' ', status) FROM {p}process_jobs WHERE object_id = %d", silent)); got != "2 scheduled" {
-		t.Errorf("jobs %s", got)
-	}
+	expect.Equal(t, "2 scheduled", s.text(fmt.Sprintf("SELECT GROUP_CONCAT(process_id, ' ', status) FROM {p}process_jobs WHERE object_id = %d", silent)), "jobs")
 
 	// A move is told and sent once.
 	s.send(http.MethodPut, fmt.Sprint("/v1/bookings/", first), `{"start_time":"15:00","send_notification":true}`)
@@ -76,12 +67,8 @@ func TestCompanionSendsMessages(t *testing.T) {
 	s.die("mail")
 	sending := s.book("")
 	s.notes(fmt.Sprint("created ", sending), s.mailAbout(sending, 1), fmt.Sprint("updated ", sending))
-	if got := s.text("SELECT failure FROM {own}events WHERE status = 'failed'"); got != "workflow 1: The process of PHP died while it sent this." {
-		t.Errorf("failure %q", got)
-	}
-	if got := s.text(fmt.Sprintf("SELECT GROUP_CONCAT(process_id, ' ', status ORDER BY process_id) FROM {p}process_jobs WHERE object_id = %d", sending)); got != "1 error,2 scheduled" {
-		t.Errorf("jobs %s", got)
-	}
+	expect.Equal(t, "workflow 1: The process of PHP died while it sent this.", s.text("SELECT failure FROM {own}events WHERE status = 'failed'"), "failure")
+	expect.Equal(t, "1 error,2 scheduled", s.text(fmt.Sprintf("SELECT GROUP_CONCAT(process_id, ' ', status ORDER BY process_id) FROM {p}process_jobs WHERE object_id = %d", sending)), "jobs")
 
 	// WordPress is away: it sends once it is back.
 	s.serve("http://127.0.0.1:1")
@@ -91,12 +78,8 @@ func TestCompanionSendsMessages(t *testing.T) {
 	lost := s.book("")
 	s.serve(s.wordpress.URL)
 	s.notes(fmt.Sprint("created ", late), s.mailAbout(late, 1), fmt.Sprint("created ", lost), s.mailAbout(lost, 1))
-	if got := s.text(fmt.Sprintf("SELECT GROUP_CONCAT(process_id, ' ', status) FROM {p}process_jobs WHERE object_id = %d", late)); got != "1 completed,2 scheduled" {
-		t.Errorf("jobs %s", got)
-	}
-	if got := s.number("SELECT COUNT(*) FROM {own}events WHERE rendered IS NOT NULL OR old IS NOT NULL OR messages <> '' AND sender = ''"); got != 0 {
-		t.Errorf("%d events have something left", got)
-	}
+	expect.Equal(t, "1 completed,2 scheduled", s.text(fmt.Sprintf("SELECT GROUP_CONCAT(process_id, ' ', status) FROM {p}process_jobs WHERE object_id = %d", late)), "jobs")
+	expect.Equal(t, 0, s.number("SELECT COUNT(*) FROM {own}events WHERE rendered IS NOT NULL OR old IS NOT NULL OR messages <> '' AND sender = ''"), "events with something left")
 }
 
 // workflow returns the statement that adds a workflow that mails the link to the customer.
@@ -109,9 +92,7 @@ func workflow(id int, event, offset string) string {
 // serve starts a server that reaches WordPress at an address, in place of the one before.
 func (s *messagesSite) serve(loopback string) {
 	s.t.Helper()
-	if err := s.s.stop(); err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, s.s.stop())
 	s.s = serveAt(s.t, append(settingsFor(s.db), "BOOKSIDE_WORDPRESS__LOOPBACK="+loopback), time.Now)
 }
 
@@ -132,9 +113,7 @@ func (s *messagesSite) die(kind string) {
 func (s *messagesSite) mailAbout(booking, process int) string {
 	s.t.Helper()
 	mail, err := json.Marshal([]string{s.text("SELECT email FROM {p}customers WHERE id = 1"), fmt.Sprintf("event %d of %d", process, booking), "Join https://meet.example/" + strconv.Itoa(booking)})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 	return "mail " + strings.ReplaceAll(string(mail), "/", `\/`)
 }
 
@@ -145,9 +124,7 @@ func (s *messagesSite) notes(want ...string) {
 		return s.number("SELECT COUNT(*) FROM {own}events WHERE status IN ('waiting', 'started')") == 0
 	})
 	text, err := os.ReadFile(filepath.Join(s.Content, "meetings.jsonl"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 	all := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	if diff := cmp.Diff(want, all[s.read:]); diff != "" {
 		s.t.Fatalf("notes (-want +got):\n%s\nEvents: %s\nJobs: %s\nThe server says:\n%s", diff,

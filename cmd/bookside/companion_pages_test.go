@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // visitor is a person using wp-admin without a mouse.
@@ -52,9 +53,7 @@ func (v *visitor) until(expression string) {
 func (v *visitor) shows(text, screenshot string) {
 	v.t.Helper()
 	v.until("!window.left && ([..." + root + ".children].map(e => e.innerText).join(' ') + document.querySelector('#wpbody-content').innerText).includes(`" + text + "`)")
-	if wide := v.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide != "0" {
-		v.t.Errorf("%s: wider than the screen by %s", text, wide)
-	}
+	expect.Equal(v.t, "0", v.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth"), text, " is wider than the screen by")
 	if screenshot != "" {
 		browser.Screenshot(v.page, v.t, v.label+" "+screenshot)
 		if v.label == "desk" || fixtures.Thorough() {
@@ -65,9 +64,7 @@ func (v *visitor) shows(text, screenshot string) {
 
 func (v *visitor) press(keys string) {
 	v.t.Helper()
-	if err := chromedp.Do(v.page, chromedp.KeyEvent(keys)); err != nil {
-		v.t.Fatal(err)
-	}
+	expect.NoError(v.t, chromedp.Do(v.page, chromedp.KeyEvent(keys)))
 }
 
 // name is an expression for the accessible name of the focused element.
@@ -117,9 +114,7 @@ func (v *visitor) write(text string) {
 // open opens an address below wp-admin.
 func (v *visitor) open(address string) {
 	v.t.Helper()
-	if err := chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-admin/"+address)); err != nil {
-		v.t.Fatal(err)
-	}
+	expect.NoError(v.t, chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-admin/"+address)))
 }
 
 // screens are the screen sizes on which the pages are tested.
@@ -141,9 +136,7 @@ func TestCompanionPages(t *testing.T) {
 	site := w.Serve(t)
 	for label, screen := range screens {
 		t.Run(label, func(t *testing.T) {
-			if err := chromedp.Do(page, screen); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, chromedp.Do(page, screen))
 			v := &visitor{t, page, site, label}
 			traffic := browser.Watch(page, t)
 			v.logIn()
@@ -160,19 +153,13 @@ func TestCompanionPages(t *testing.T) {
 			}
 		})
 	}
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "", w.Faults(t))
 }
 
 func (v *visitor) logIn() {
 	v.t.Helper()
-	if err := chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-login.php?action=logout")); err != nil {
-		v.t.Fatal(err)
-	}
-	if err := chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-login.php")); err != nil {
-		v.t.Fatal(err)
-	}
+	expect.NoError(v.t, chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-login.php?action=logout")))
+	expect.NoError(v.t, chromedp.Do(v.page, chromedp.Navigate(v.site+"/wp-login.php")))
 	v.until("document.getElementById('user_login')")
 	v.eval("document.getElementById('user_login').value = 'admin', document.getElementById('user_pass').value = 'admin', document.getElementById('loginform').submit()")
 	v.until("document.getElementById('wpbody-content')")
@@ -210,9 +197,7 @@ func (v *visitor) readPages() {
 
 func (v *visitor) looksLike(expression, want string) {
 	v.t.Helper()
-	if got := v.eval(expression); got != want {
-		v.t.Errorf("%s: %s, want %s", expression, got, want)
-	}
+	expect.Equal(v.t, want, v.eval(expression), expression)
 }
 
 var secretOfPage = regexp.MustCompile(`^lp_live_[0-9A-Za-z]{38}$`)
@@ -240,18 +225,14 @@ func (v *visitor) makeKey(status func(secret string) int) {
 	}
 	v.activate("Copy")
 	v.until(root + ".getElementById('copied').textContent !== ''")
-	if got := status(secret); got != http.StatusOK {
-		v.t.Errorf("new key: status %d", got)
-	}
+	expect.Equal(v.t, http.StatusOK, status(secret), "new key: status")
 	v.open("admin.php?page=bookside&at=%2Fkeys")
 	v.shows("Kasse <1>", "keys")
 	v.follow("Revoke Kasse <1>")
 	v.shows("Kasse <1>", "revoke")
 	v.follow("Revoke the key")
 	v.until("location.search.includes('done%3Drevoked')")
-	if got := status(secret); got != http.StatusUnauthorized {
-		v.t.Errorf("revoked key: status %d", got)
-	}
+	expect.Equal(v.t, http.StatusUnauthorized, status(secret), "revoked key: status")
 }
 
 func (v *visitor) changeSettings() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // Personal data of customer 1 of the sample site.
@@ -57,9 +58,7 @@ func testPersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database)
 		}
 	}
 	for _, secret := range []string{"geheimer-hash", "geheimer-code"} {
-		if strings.Contains(text, secret) {
-			t.Errorf("the export has %s", secret)
-		}
+		expect.NoTexts(t, text, secret)
 	}
 
 	const accounts = `SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM wp_latepoint_bookings), (SELECT SUM(start_time) FROM wp_latepoint_bookings), (SELECT COUNT(*) FROM wp_latepoint_orders),
@@ -81,10 +80,8 @@ func testPersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Database)
 			t.Fatalf("page %d: %+v", page, e)
 		}
 	}
-	wantTexts(t, messages, "invoice", "upcoming")
-	if after := queryText(t, db, accounts); after != before {
-		t.Errorf("the accounts were\n%s, and are\n%s", before, after)
-	}
+	expect.Texts(t, messages, "invoice", "upcoming")
+	expect.Equal(t, before, queryText(t, db, accounts), "the accounts")
 	for _, known := range []string{personMail, personPhone, "Zoraida", "Quetzalli", personComment, "198.51.100.7", "geheimer"} {
 		for _, place := range placesOf(t, db, known) {
 			if place != "wp_latepoint_order_invoices.data" { // invoices stay as issued
@@ -115,13 +112,9 @@ func testAlikePersonOfPHP(t *testing.T, w *fixtures.WordPress, db *fixtures.Data
 		}
 	}
 	exported := fromPHP[struct{ Data []any }](t, w, "return apply_filters('wp_privacy_personal_data_exporters', [])['bookside']['callback']('"+ann+"', 1);")
-	if len(exported.Data) != 2 {
-		t.Errorf("exported: %v", exported.Data)
-	}
+	expect.Equal(t, 2, len(exported.Data), "exported: ", exported.Data)
 	w.Run(t, "apply_filters('wp_privacy_personal_data_erasers', [])['bookside']['callback']('"+ann+"', 1);")
-	if left := queryText(t, db, "SELECT COUNT(*) FROM wp_bookside_webhook_tries WHERE answer LIKE '%ann@site.test%'"); left != "6" {
-		t.Errorf("%s answers about others are left", left)
-	}
+	expect.Equal(t, "6", queryText(t, db, "SELECT COUNT(*) FROM wp_bookside_webhook_tries WHERE answer LIKE '%ann@site.test%'"), "answers about others")
 }
 
 // fillPerson gives customer 1 and a customer without bookings personal data everywhere.
@@ -148,7 +141,7 @@ func fillPerson(t *testing.T, db *fixtures.Database) {
 		`INSERT INTO wp_bookside_idempotency (scope, item, body_hash, status, answer, created_at) VALUES (REPEAT('7', 64), 0, REPEAT('0', 64), 201, '{"customer":{"email":"` + personMail + `","phone":"` + personPhone + `"}}', '2026-11-21 08:00:00')`,
 		`INSERT INTO wp_bookside_webhook_tries (webhook_id, delivery_id, at, status, took_ms, failure, answer) VALUES (1, 1, '2026-11-21 08:00:00', 200, 1, '', 'stored ` + personMail + `')`,
 	} {
-		execute(t, db.SQL, statement)
+		db.Execute(t, statement)
 	}
 }
 
@@ -164,21 +157,15 @@ func placesOf(t *testing.T, db *fixtures.Database, text string) (places []string
 	t.Helper()
 	rows, err := db.SQL.QueryContext(t.Context(), `SELECT table_name, column_name FROM information_schema.columns
 		WHERE table_schema = DATABASE() AND data_type IN ('char', 'varchar', 'text', 'mediumtext', 'longtext', 'tinytext', 'blob', 'mediumblob', 'longblob', 'varbinary')`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = rows.Close() }() // read to the end
 	var columns [][2]string
 	for rows.Next() {
 		var c [2]string
-		if err := rows.Scan(&c[0], &c[1]); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, rows.Scan(&c[0], &c[1]))
 		columns = append(columns, c)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, rows.Err())
 	for _, c := range columns {
 		query := fmt.Sprintf("SELECT COUNT(*) FROM `%s` WHERE CONVERT(`%s` USING utf8mb4) LIKE '%%%s%%'", c[0], c[1], text)
 		if queryText(t, db, query) != "0" {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // wordPressClient is a logged-in browser without scripts.
@@ -27,14 +28,10 @@ type wordPressClient struct {
 func logInto(t *testing.T, site, user string) *wordPressClient {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c := &wordPressClient{t, site, &http.Client{Jar: jar}}
 	address, err := url.Parse(site)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	jar.SetCookies(address, []*http.Cookie{{Name: "wordpress_test_cookie", Value: "WP Cookie check", Path: "/"}})
 	if status, _ := c.post("/wp-login.php", url.Values{"log": {user}, "pwd": {user}, "testcookie": {"1"}, "redirect_to": {site + "/wp-admin/profile.php"}}); status != http.StatusOK {
 		t.Fatalf("log in: status %d", status)
@@ -45,18 +42,14 @@ func logInto(t *testing.T, site, user string) *wordPressClient {
 func (c *wordPressClient) get(path string) (status int, body string) {
 	c.t.Helper()
 	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.site+path, nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	return c.do(request)
 }
 
 func (c *wordPressClient) post(path string, form url.Values) (status int, body string) {
 	c.t.Helper()
 	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.site+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	return c.do(request)
 }
@@ -64,16 +57,10 @@ func (c *wordPressClient) post(path string, form url.Values) (status int, body s
 func (c *wordPressClient) do(request *http.Request) (status int, body string) {
 	c.t.Helper()
 	response, err := c.client.Do(request)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
 	content, err := io.ReadAll(response.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := response.Body.Close(); err != nil {
-		c.t.Fatal(err)
-	}
+	expect.NoError(c.t, err)
+	expect.NoError(c.t, response.Body.Close())
 	return response.StatusCode, string(content)
 }
 
@@ -149,9 +136,7 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 	if status != http.StatusOK || !strings.Contains(body, "was created") || keyCount() != "1" {
 		t.Fatalf("status %d, %s keys: %s", status, keyCount(), body)
 	}
-	if got := queryText(t, db, "SELECT CONCAT_WS(' ', name, permissions, created_by) FROM wp_bookside_api_keys"); got != form.Get("name")+" read_bookings,read_services admin, WordPress" {
-		t.Errorf("stored %q", got)
-	}
+	expect.Equal(t, form.Get("name")+" read_bookings,read_services admin, WordPress", queryText(t, db, "SELECT CONCAT_WS(' ', name, permissions, created_by) FROM wp_bookside_api_keys"), "stored")
 	if _, body := admin.post(newKey, form); !strings.Contains(body, "already submitted") || keyCount() != "1" {
 		t.Errorf("the form sent again made %s keys", keyCount())
 	}
@@ -191,9 +176,7 @@ func TestCompanionPagesNeedRights(t *testing.T) {
 	if status, _ := author.get(page); status != http.StatusForbidden {
 		t.Errorf("an author, still: status %d", status)
 	}
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "", w.Faults(t))
 }
 
 // merged adds a field to a form.
@@ -215,9 +198,7 @@ func TestCompanionWithoutServer(t *testing.T) {
 	}
 	s := serve(t, settingsFor(db)) // draws the id that the signature includes
 	s.awaitFingerprint()
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, s.stop())
 	for _, path := range []string{page, page + "&at=%2Fkeys%2Fnew"} {
 		if status, body := admin.get(path); status != http.StatusOK || strings.Count(body, "Start it with &quot;systemctl start bookside&quot;") != 1 {
 			t.Errorf("%s: status %d: %s", path, status, body)
@@ -228,9 +209,7 @@ func TestCompanionWithoutServer(t *testing.T) {
 			t.Errorf("%s: status %d", path, status)
 		}
 	}
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "", w.Faults(t))
 }
 
 // TestCompanionIsDeactivated: the plugin removes LatePoint's jobs from the cron when it is deactivated, and its options when it is
@@ -246,20 +225,12 @@ func TestCompanionIsDeactivated(t *testing.T) {
 	}
 	w.Run(t, `update_option('bookside_companion', ['jobs' => true]);`)
 	w.Run(t, `do_action('init');`)
-	if got := state(); got != "loaded scheduled seen" {
-		t.Errorf("active: %s", got)
-	}
+	expect.Equal(t, "loaded scheduled seen", state(), "active")
 	w.Run(t, `require_once ABSPATH . 'wp-admin/includes/plugin.php'; deactivate_plugins('bookside/bookside.php');`)
-	if got := state(); got != "not loaded" {
-		t.Errorf("deactivated: %s", got)
-	}
+	expect.Equal(t, "not loaded", state(), "deactivated")
 	w.Run(t, `require_once ABSPATH . 'wp-admin/includes/plugin.php'; uninstall_plugin('bookside/bookside.php');`)
-	if got := queryText(t, db, "SELECT COUNT(*) FROM wp_options WHERE option_name LIKE 'bookside%'"); got != "0" {
-		t.Errorf("%s options are left", got)
-	}
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "0", queryText(t, db, "SELECT COUNT(*) FROM wp_options WHERE option_name LIKE 'bookside%'"), "options left")
+	expect.Equal(t, "", w.Faults(t))
 }
 
 // TestCompanionIsUninstalledOnANetwork: each site's options and cron are cleaned up.
@@ -285,9 +256,7 @@ func TestCompanionIsUninstalledOnANetwork(t *testing.T) {
 			want = append(want, site+" "+what)
 		}
 	}
-	if got := string(output); got != strings.Join(want, ";") {
-		t.Errorf("%s", got)
-	}
+	expect.Equal(t, strings.Join(want, ";"), string(output))
 }
 
 // objectCache is a persistent object cache for tests, in a file.
@@ -322,9 +291,9 @@ func TestCompanionDropsUsersFromTheCache(t *testing.T) {
 	s := serve(t, environment)
 	key := newKey(t, environment, "--permissions", "read,write")
 	user := w.Run(t, `echo wp_insert_user(['user_login' => 'zora', 'user_email' => 'old@people.example', 'user_pass' => 'x', 'role' => 'subscriber']);`)
-	execute(t, db.SQL, "UPDATE wp_latepoint_customers SET email = 'old@people.example', wordpress_user_id = "+user+" WHERE id = 1")
-	execute(t, db.SQL, "DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'")
-	execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('wp_users_as_customers', 'on')")
+	db.Execute(t, "UPDATE wp_latepoint_customers SET email = 'old@people.example', wordpress_user_id = "+user+" WHERE id = 1")
+	db.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'wp_users_as_customers'")
+	db.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('wp_users_as_customers', 'on')")
 	writeBelow(t, w.Content, map[string]string{"object-cache.php": objectCache})
 	seen := func(method string) string {
 		return w.Run(t, "$_SERVER['REQUEST_METHOD'] = '"+method+"';", `echo get_user_by('login', 'zora')->user_email, ' ', get_user_by('email', 'old@people.example') ? 'old' : 'new';`)
@@ -337,10 +306,6 @@ func TestCompanionDropsUsersFromTheCache(t *testing.T) {
 	if got := queryText(t, db, "SELECT user_email FROM wp_users WHERE ID = "+user); got != "new@people.example" {
 		t.Fatalf("the address of the user is %s", got)
 	}
-	if got := seen("POST"); got != "new@people.example new" {
-		t.Errorf("after: %s", got)
-	}
-	if faults := w.Faults(t); faults != "" {
-		t.Error(faults)
-	}
+	expect.Equal(t, "new@people.example new", seen("POST"), "after")
+	expect.Equal(t, "", w.Faults(t))
 }

@@ -9,10 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // installCompanion unpacks the companion into a WordPress and activates it.
@@ -26,9 +25,7 @@ func installCompanion(t *testing.T, w *fixtures.WordPress) {
 func unpackCompanion(t *testing.T, content string) {
 	t.Helper()
 	ours, err := companionPlugin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	files := map[string]string{}
 	for name, content := range ours.files {
 		files["plugins/"+name] = string(content)
@@ -40,20 +37,14 @@ func writeBelow(t *testing.T, folder string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		file := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		expect.NoError(t, os.WriteFile(file, []byte(content), 0o644))
 	}
 }
 
 func removeFile(t *testing.T, folder, name string) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(folder, name)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(filepath.Join(folder, name)))
 }
 
 // filesBelow returns the content of all files, by path.
@@ -68,9 +59,7 @@ func filesBelow(t *testing.T, folder string) map[string]string {
 		files[name] = string(content)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return files
 }
 
@@ -82,19 +71,15 @@ func TestCompanionIsWritten(t *testing.T) {
 	if err != nil || ours.version == "" || len(ours.files) == 0 {
 		t.Fatalf("version %q, %d files, %v", ours.version, len(ours.files), err)
 	}
-	wantTexts(t, run(t, nil, "", "companion", file).want(t, exit.OK).stdout, "Wrote the companion "+ours.version+" to "+file, "Upload it in wp-admin")
+	expect.Texts(t, run(t, nil, "", "companion", file).want(t, exit.OK).stdout, "Wrote the companion "+ours.version+" to "+file, "Upload it in wp-admin")
 	first, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	run(t, nil, "", "companion", file).want(t, exit.OK)
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(first) {
 		t.Errorf("the second ZIP file differs: %v", err)
 	}
 	archive, err := zip.OpenReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = archive.Close() }() // only read
 	unpacked := map[string][]byte{}
 	for _, entry := range archive.File {
@@ -102,15 +87,11 @@ func TestCompanionIsWritten(t *testing.T) {
 			t.Errorf("%s is outside of the plugin's directory", entry.Name)
 		}
 		reader, err := entry.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if unpacked[entry.Name], err = io.ReadAll(reader); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(ours.files, unpacked); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, ours.files, unpacked)
 	run(t, nil, "", "companion", filepath.Join(file, "below")).want(t, exit.Failure, "write the ZIP file: ")
 }

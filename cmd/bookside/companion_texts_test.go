@@ -15,6 +15,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 const companionFolder = "companion/plugins/" + pluginFolder
@@ -45,9 +46,7 @@ func TestCompanionTranslations(t *testing.T) {
 	var sources []string
 	for _, pattern := range []string{"companion/mu-plugins/*.php", "companion/mu-plugins/*/*.php", companionFolder + "/*.php", companionFolder + "/*/*.php"} {
 		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		sources = append(sources, found...)
 	}
 	slices.Sort(sources)
@@ -62,9 +61,7 @@ func TestCompanionTranslations(t *testing.T) {
 	for _, call := range calls {
 		code += call + ";\n"
 	}
-	if err := os.WriteFile(ofServer, []byte(code), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(ofServer, []byte(code), 0o600))
 	sources = append(sources, ofServer)
 	texts := filepath.Join(t.TempDir(), "texts")
 	command("xgettext", append([]string{
@@ -76,9 +73,7 @@ func TestCompanionTranslations(t *testing.T) {
 
 	untranslated := filepath.Join(t.TempDir(), "merged")
 	command("msgmerge", "-q", "--no-fuzzy-matching", "-o", untranslated, german, template)
-	if missing := command("msgattrib", "--untranslated", "--no-obsolete", untranslated); strings.Contains(missing, "msgid") {
-		t.Errorf("not in German:\n%s", missing)
-	}
+	expect.NoTexts(t, command("msgattrib", "--untranslated", "--no-obsolete", untranslated), "msgid")
 	binary := filepath.Join(t.TempDir(), "compiled")
 	command("msgfmt", "--check-format", "--no-hash", "-o", binary, german)
 	wantFile(t, compiled, string(readFile(t, binary)))
@@ -116,9 +111,7 @@ func textsOfServer(t *testing.T) (texts []string) {
 	for _, name := range []string{"wordpress", "signature/signature"} {
 		for _, found := range regexp.MustCompile(`(?:Message: |refuse\(http\.\w+, )("[A-Z](?:[^"\\]|\\.)+\.")`).FindAllSubmatch(readFile(t, "../../handlers/console/"+name+".go"), -1) {
 			text, err := strconv.Unquote(string(found[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			add(text)
 		}
 	}
@@ -145,9 +138,7 @@ func textsOfServer(t *testing.T) (texts []string) {
 func readFile(t *testing.T, name string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return content
 }
 
@@ -155,9 +146,7 @@ func readFile(t *testing.T, name string) []byte {
 func wantFile(t *testing.T, name, content string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(name, []byte(content), 0o644))
 	}
 	if diff := cmp.Diff(string(readFile(t, name)), content); diff != "" {
 		t.Errorf("%s is out of date (-there +wanted):\n%s", name, diff)
@@ -168,9 +157,7 @@ func wantFile(t *testing.T, name, content string) {
 func TestCompanionVersions(t *testing.T) {
 	t.Parallel()
 	ours, err := companionPlugin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for file, pattern := range map[string]string{
 		"/bookside.php":                  `const VERSION = '(.*)';`,
 		"/readme.txt":                    `(?m)^Stable tag: (.*)$`,
@@ -181,7 +168,7 @@ func TestCompanionVersions(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"/bookside.php", "/readme.txt", "/../../mu-plugins/bookside.php"} {
-		wantTexts(t, string(readFile(t, companionFolder+file)), "Requires at least: 6.1", "Requires PHP: 7.4", "License: GPL-2.0-or-later")
+		expect.Texts(t, string(readFile(t, companionFolder+file)), "Requires at least: 6.1", "Requires PHP: 7.4", "License: GPL-2.0-or-later")
 	}
 }
 
@@ -189,9 +176,7 @@ func TestCompanionVersions(t *testing.T) {
 func TestCompanionReachesNobody(t *testing.T) {
 	t.Parallel()
 	ours, err := companionPlugin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	calls := map[string]int{}
 	address := regexp.MustCompile(`https?://[a-z0-9.-]+`)
 	for name, content := range ours.files {
@@ -201,9 +186,7 @@ func TestCompanionReachesNobody(t *testing.T) {
 		text := string(content)
 		calls["wp_remote_"] += strings.Count(text, "wp_remote_get(") + strings.Count(text, "wp_remote_post(") + strings.Count(text, "wp_remote_request(")
 		for _, forbidden := range []string{"file_get_contents('http", "<iframe", "<script", "download_url(", "eval(", "base64_decode("} {
-			if strings.Contains(text, forbidden) {
-				t.Errorf("%s has %s", name, forbidden)
-			}
+			expect.NoTexts(t, text, forbidden)
 		}
 		for _, found := range address.FindAllString(text, -1) {
 			if !slices.Contains([]string{"https://www.gnu.org", "http://127.0.0.1", "http://localhost"}, found) {

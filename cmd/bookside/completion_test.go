@@ -10,6 +10,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // offeredByBash asks bash. The two functions before the script are the parts of bash-completion that it
@@ -54,9 +55,7 @@ func programInPath(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
 	script := "#!/bin/sh\n" + beProgram + " exec '" + os.Args[0] + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(directory, "bookside"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(directory, "bookside"), []byte(script), 0o700))
 	return directory
 }
 
@@ -98,7 +97,7 @@ func TestCompletion(t *testing.T) {
 		})
 	}
 	for _, shell := range []string{"fish", "zsh", "powershell"} {
-		wantTexts(t, run(t, nil, "", "completion", shell).want(t, exit.OK).stdout, "bookside")
+		expect.Texts(t, run(t, nil, "", "completion", shell).want(t, exit.OK).stdout, "bookside")
 	}
 	run(t, nil, "", "completion", "ksh").want(t, exit.Usage, "completion: SHELL: write bash, fish, powershell, zsh; see bookside help completion")
 }
@@ -135,8 +134,6 @@ func TestCompletionOffersNamesOfTheSite(t *testing.T) {
 		"an invalid setting":      {"BOOKSIDE_DB__MAX_OPEN=many"},
 		"a database that is down": {"BOOKSIDE_DB__DSN=u:p@tcp(127.0.0.1:1)/d"},
 	} {
-		if got := offeredFor(t, env, "keys", "revoke", ""); len(got) > 0 {
-			t.Errorf("%s: %q is offered", name, got)
-		}
+		expect.Empty(t, offeredFor(t, env, "keys", "revoke", ""), name)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // overlap books an agent twice at the same time, as PHP may.
 func overlap(t *testing.T, db *fixtures.Database) {
 	t.Helper()
-	execute(t, db.SQL, `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
+	db.Execute(t, `INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
 		(7001, 1, 1, 1, 'approved', '2027-06-01', 540, '2027-06-01', 600, 0, 0, 1),
 		(7002, 1, 1, 1, 'approved', '2027-06-01', 570, '2027-06-01', 630, 0, 0, 1)`)
 }
@@ -63,9 +63,7 @@ func TestServeMetrics(t *testing.T) {
 		return strings.Contains(s.stderr.String(), `"msg":"bookings overlap","agent_id":1,"booking_ids":[7001,7002]`)
 	})
 	key := newKey(t, settingsFor(db))
-	if status, _ := get(t, s.url+"/v1/agents", key); status != http.StatusOK {
-		t.Errorf("status %d", status)
-	}
+	wantStatus(t, http.StatusOK, s.url+"/v1/agents", key)
 	s.eventually("the figures", func() bool {
 		_, body := get(t, admin+"/metrics", "")
 		return strings.Contains(body, "\nbookside_overlaps_found_total 1\n") && strings.Contains(body, "\nbookside_overlaps 1\n") &&
@@ -73,7 +71,5 @@ func TestServeMetrics(t *testing.T) {
 			strings.Contains(body, `bookside_requests_total{key_id="1",method="GET",route="/agents",status="200"} 1`) &&
 			strings.Contains(body, "\nbookside_db_up 1\n")
 	})
-	if status, _ := get(t, admin+"/debug/pprof/heap", ""); status != http.StatusOK {
-		t.Errorf("profile: status %d", status)
-	}
+	wantStatus(t, http.StatusOK, admin+"/debug/pprof/heap", "", "profile")
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/fixtures/expect"
 	pagetexts "github.com/bookside/bookside/handlers/console/page"
 	"github.com/bookside/bookside/handlers/monitor"
 )
@@ -118,9 +119,7 @@ func readable(text string) bool {
 func textsOfConsole(t *testing.T) (calls []string) {
 	t.Helper()
 	packages, err := consolePackages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, p := range packages {
 		p.inspect(func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok && p.called(call) == pagePath+".Count" {
@@ -169,9 +168,7 @@ var shownTexts = regexp.MustCompile(`^maragu\.dev/gomponents(\.(Text|Textf|Raw|R
 func TestConsoleTexts(t *testing.T) {
 	t.Parallel()
 	packages, err := consolePackages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ours := []string{"Bookside", " – Bookside", "WordPress", "&nbsp;", "bookings/17"}
 	for _, p := range packages {
 		words := func(n ast.Node, where string) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // behindTCP returns the DSN of a database behind TCP at a name of this machine.
@@ -26,8 +27,8 @@ const elsewhere = "0.0.0.0"
 func TestCheckTLS(t *testing.T) {
 	t.Parallel()
 	db, authority := fixtures.NewTLS(t, fixtures.Small(now))
-	execute(t, db.SQL, "CREATE USER careful IDENTIFIED BY 's3cret' REQUIRE SSL")
-	execute(t, db.SQL, "GRANT ALL ON *.* TO careful")
+	db.Execute(t, "CREATE USER careful IDENTIFIED BY 's3cret' REQUIRE SSL")
+	db.Execute(t, "GRANT ALL ON *.* TO careful")
 	local, remote := behindTCP(t, db.DSN, "127.0.0.1"), behindTCP(t, db.DSN, elsewhere)
 	const tls, ca = "BOOKSIDE_DB__TLS=", "BOOKSIDE_DB__TLS_CA="
 	for name, test := range map[string]struct {
@@ -57,16 +58,12 @@ func TestCheckTLS(t *testing.T) {
 	t.Run("wp-config.php", func(t *testing.T) {
 		t.Parallel()
 		account, err := mysql.ParseDSN(db.AdminDSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		path := filepath.Join(t.TempDir(), "wp-config.php")
 		content := "<?php\ndefine('DB_NAME', '" + account.DBName + "');\ndefine('DB_USER', 'careful');\ndefine('DB_PASSWORD', 's3cret');\n" +
 			"define('DB_HOST', 'localhost:" + account.Addr + "');\ndefine('MYSQL_CLIENT_FLAGS', MYSQLI_CLIENT_SSL);\n$table_prefix = '" + db.Prefix + "';\n"
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		wantTexts(t, run(t, []string{"BOOKSIDE_ADMIN__LISTEN="}, "", "check", "--wp-config", path).want(t, exit.OK).stdout, "✓ connection         encrypted, TLS 1.3\n")
+		expect.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		expect.Texts(t, run(t, []string{"BOOKSIDE_ADMIN__LISTEN="}, "", "check", "--wp-config", path).want(t, exit.OK).stdout, "✓ connection         encrypted, TLS 1.3\n")
 		run(t, []string{tls + "off"}, "", "check", "--wp-config", path).want(t, exit.Refused, "only over TLS; set db.tls to required")
 	})
 }

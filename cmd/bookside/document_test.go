@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var update = flag.Bool("update", false, "rewrite CONFIGURATION.md and what else is made from the settings and commands")
@@ -82,17 +82,11 @@ func TestConfigurationDocument(t *testing.T) {
 			t.Parallel()
 			got := make(t)
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s is out of date: go test ./cmd/bookside -run TestConfigurationDocument -update (-want +got):\n%s", path, diff)
-			}
+			expect.NoError(t, err)
+			expect.Equal(t, string(want), got, path, " is out of date: go test ./cmd/bookside -run TestConfigurationDocument -update")
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestAnswersWithExtensions asks LatePoint and the API about random bookings, with different extensions: both name
@@ -27,9 +28,7 @@ func TestAnswersWithExtensions(t *testing.T) {
 	t.Parallel()
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	b := newBookingSite(t, fixtures.NewWordPressWithPlatform(t, db), db)
-	if err := b.s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, b.s.stop())
 	number, err := strconv.Atoi(os.Getenv("BOOKSIDE_TEST_SEEDS"))
 	if err != nil {
 		number = 40
@@ -112,15 +111,15 @@ func newAnyYear(t *testing.T, db *fixtures.Database, random *rand.Rand) *anyYear
 		}
 		db.Execute(t, "INSERT INTO wp_latepoint_"+table+" ("+columns+") VALUES "+strings.Join(rows, ", "))
 	}
-	execute(t, db.SQL, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
-	execute(t, db.SQL, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
-	execute(t, db.SQL, "DELETE FROM wp_latepoint_service_extras")
-	execute(t, db.SQL, "DELETE FROM wp_latepoint_services_service_extras")
+	db.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
+	db.Execute(t, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
+	db.Execute(t, "DELETE FROM wp_latepoint_service_extras")
+	db.Execute(t, "DELETE FROM wp_latepoint_services_service_extras")
 
 	db.AddCalendars(t)
 	for _, calendar := range []string{fixtures.GoogleCalendar, fixtures.OutlookCalendar, fixtures.AppleCalendar} {
 		db.InsertAnyEvents(t, calendar, random, anyYearBegins.AddDate(0, 0, -200), "1", "2", "3", "4", "5", "6", "7")
-		execute(t, db.SQL, "UPDATE wp_latepoint_"+calendar+"_events SET end_time = LEAST(start_time + 30, 1439) WHERE end_time IS NULL") // LatePoint would fail
+		db.Execute(t, "UPDATE wp_latepoint_"+calendar+"_events SET end_time = LEAST(start_time + 30, 1439) WHERE end_time IS NULL") // LatePoint would fail
 	}
 	settings := map[string]string{"enable_apple_calendar": "on", "enable_assets_functionality": "on"}
 	for _, rule := range []string{"one_location_at_time", "multiple_services_at_time", "one_agent_at_location"} {
@@ -128,7 +127,7 @@ func newAnyYear(t *testing.T, db *fixtures.Database, random *rand.Rand) *anyYear
 	}
 	y.anyLocation = settings["one_location_at_time"] == "on"
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('"+name+"', '"+settings[name]+"')")
+		db.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('"+name+"', '"+settings[name]+"')")
 	}
 	taxes := make([]string, random.IntN(3))
 	for i := range taxes {
@@ -181,9 +180,7 @@ func newAnyYear(t *testing.T, db *fixtures.Database, random *rand.Rand) *anyYear
 	places := queryText(t, db, "SELECT JSON_ARRAYAGG(JSON_ARRAY(s.id, s.duration, s.capacity_max, a.agent_id, a.location_id)) FROM wp_latepoint_agents_services a "+
 		"JOIN wp_latepoint_services s ON s.id = a.service_id AND s.status = 'active' AND s.visibility = 'visible' JOIN wp_latepoint_agents g ON g.id = a.agent_id AND g.status = 'active' "+
 		"JOIN wp_latepoint_locations l ON l.id = a.location_id AND l.status = 'active'")
-	if err := json.Unmarshal([]byte(places), &y.places); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(places), &y.places))
 	slices.SortFunc(y.places, func(a, b [5]int) int { return slices.Compare(a[:], b[:]) })
 	return y
 }
@@ -263,13 +260,9 @@ func (y *anyYear) compare(t *testing.T, s *toldSite, number int, discounts, aske
 		questions[i] = y.question(asked)
 	}
 	text, err := json.Marshal(questions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	functions, err := filepath.Abs("testdata/answers.php")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	writeBelow(t, s.Content, map[string]string{"questions.json": string(text)})
 	starts, prices, discounted, stored, different := 0, 0, 0, 0, 0
 	var priced []int
@@ -378,21 +371,15 @@ func (s *toldSite) storedParts(t *testing.T) (parts []string) {
 		Before []part          `json:"before_subtotal"`
 		After  json.RawMessage `json:"after_subtotal"`
 	}
-	if err := json.Unmarshal([]byte(s.text("SELECT price_breakdown FROM {p}orders ORDER BY id DESC LIMIT 1")), &stored); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(s.text("SELECT price_breakdown FROM {p}orders ORDER BY id DESC LIMIT 1")), &stored))
 	var after struct{ Discounts, Taxes part }
 	if string(stored.After) != "[]" { // what PHP makes of an object without members
-		if err := json.Unmarshal(stored.After, &after); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(stored.After, &after))
 	}
 	for _, p := range append(stored.Before, after.Discounts, after.Taxes) {
 		for _, r := range slices.Concat(p.Items, p.More) {
 			amount, err := strconv.ParseFloat(fmt.Sprint(r.Value), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			parts = append(parts, fmt.Sprintf("%s|%.4f|%s|%s", r.Label, amount, r.Note, r.Badge))
 		}
 	}
@@ -413,9 +400,7 @@ func (s *toldSite) priced(t *testing.T, q question, start int, dry bool) (status
 		"total_attendees": q.Attendees, "extras": json.RawMessage(q.extrasJSON()), "coupon_code": q.Coupon, "dry_run": dry,
 		"customer": map[string]string{"first_name": "Ada", "last_name": "Neu", "email": "ada.neu@example.test"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	status, text, err := sendOnce(s.request(http.MethodPost, "/bookings", string(body)))
 	if err != nil || status != http.StatusOK && status != http.StatusCreated {
 		return status, fmt.Sprint(status, " ", text, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestTimesWithCalendars: LatePoint itself, with stand-ins for its calendar add-ons, and the API offer the
@@ -22,19 +23,17 @@ func TestTimesWithCalendars(t *testing.T) {
 	db := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	w := fixtures.NewWordPressWithPlatform(t, db)
 	plugin, err := os.ReadFile("testdata/calendars.php")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	db.AddCalendars(t)
 	const google, outlook, apple = "latepoint-google-calendar", "latepoint-outlook-calendar", "latepoint-apple-calendar"
 	for name, calendar := range map[string]string{google: fixtures.GoogleCalendar, outlook: fixtures.OutlookCalendar, apple: fixtures.AppleCalendar} {
 		writeBelow(t, w.Content, map[string]string{"plugins/" + name + "/" + name + ".php": string(plugin)})
 		db.InsertAnyEvents(t, calendar, rand.New(rand.NewPCG(1, 2)), time.Date(2030, 6, 1, 0, 0, 0, 0, time.UTC), "1", "2", "3", "4", "5")
-		execute(t, db.SQL, "UPDATE wp_latepoint_"+calendar+"_events SET end_time = LEAST(start_time + 30, 1439) WHERE end_time IS NULL") // LatePoint would fail
+		db.Execute(t, "UPDATE wp_latepoint_"+calendar+"_events SET end_time = LEAST(start_time + 30, 1439) WHERE end_time IS NULL") // LatePoint would fail
 	}
-	execute(t, db.SQL, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
-	execute(t, db.SQL, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_google_calendar', 'off'), ('enable_apple_calendar', 'on')")
-	execute(t, db.SQL, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
+	db.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name IN ('earliest_possible_booking', 'latest_possible_booking')")
+	db.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('enable_google_calendar', 'off'), ('enable_apple_calendar', 'on')")
+	db.Execute(t, "UPDATE wp_latepoint_services SET earliest_possible_booking = NULL, latest_possible_booking = NULL")
 	w.Activate(t, "latepoint/latepoint.php")
 	env := settingsFor(db, unlimited...)
 	key := newKey(t, env)
@@ -70,9 +69,7 @@ func TestTimesWithCalendars(t *testing.T) {
 func timesOfYear(t *testing.T, w *fixtures.WordPress, s *testServer, key string) int {
 	t.Helper()
 	functions, err := filepath.Abs("testdata/times.php")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return len(sameTimes(t, s.url, key, rand.New(rand.NewPCG(3, 4)), func(asked string) []map[string][]string {
 		return fromPHP[[]map[string][]string](t, w, "require '"+functions+"'; return array_map('test_times', json_decode("+phpText(asked)+"));")
 	}))
@@ -89,9 +86,7 @@ func sameTimes(t *testing.T, url, key string, random *rand.Rand, offers func(ask
 		}
 	}
 	text, err := json.Marshal(asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i, want := range offers(string(text)) {
 		status, body := get(t, url+fmt.Sprintf("/v1/availability?service_id=%v&agent_id=%v&location_id=any&date=%v&date_to=%v", asked[i]...), key)
 		var answer struct {

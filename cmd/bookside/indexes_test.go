@@ -14,6 +14,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // largeSite returns the test's own database with 2,000 bookings on a real server.
@@ -26,10 +27,10 @@ func largeSite(t *testing.T) *fixtures.Database {
 func manyPayments(t *testing.T, db *fixtures.Database) {
 	t.Helper()
 	for range 5 {
-		execute(t, db.SQL, `INSERT INTO wp_latepoint_transactions (order_id, customer_id, processor, payment_method, kind, status, amount, created_at, updated_at)
+		db.Execute(t, `INSERT INTO wp_latepoint_transactions (order_id, customer_id, processor, payment_method, kind, status, amount, created_at, updated_at)
 			SELECT order_id, customer_id, processor, payment_method, kind, status, amount, created_at, updated_at FROM wp_latepoint_transactions`)
 	}
-	execute(t, db.SQL, "ANALYZE TABLE wp_latepoint_transactions")
+	db.Execute(t, "ANALYZE TABLE wp_latepoint_transactions")
 }
 
 // createIndexes runs the statements that indexes prints, and returns the names of the indexes with their tables.
@@ -37,7 +38,7 @@ func createIndexes(t *testing.T, db *fixtures.Database, flags ...string) (create
 	t.Helper()
 	for line := range strings.Lines(run(t, settingsFor(db), "", append([]string{"indexes"}, flags...)...).want(t, exit.OK).stdout) {
 		if m := regexp.MustCompile("^CREATE INDEX `(.+)` ON `(.+)` \\(.*;\n$").FindStringSubmatch(line); m != nil {
-			execute(t, db.SQL, line)
+			db.Execute(t, line)
 			created = append(created, m[2]+"."+m[1])
 		}
 	}
@@ -51,19 +52,17 @@ func TestIndexes(t *testing.T) {
 	db := largeSite(t)
 	manyPayments(t, db)
 	env := settingsFor(db)
-	wantTexts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "first of all wp_latepoint_transactions (order_id). Let an administrator of the database run what bookside indexes prints.\n")
+	expect.Texts(t, run(t, env, "", "check").want(t, exit.OK).stdout, "first of all wp_latepoint_transactions (order_id). Let an administrator of the database run what bookside indexes prints.\n")
 	printed := run(t, env, "", "indexes").want(t, exit.OK).stdout
-	wantTexts(t, printed, "-- for a booking, an order or a payment, and changes of them; pages", "\nCREATE INDEX `bookside_order_id` ON `wp_latepoint_transactions` (`order_id`) ALGORITHM=INPLACE LOCK=NONE;\n")
+	expect.Texts(t, printed, "-- for a booking, an order or a payment, and changes of them; pages", "\nCREATE INDEX `bookside_order_id` ON `wp_latepoint_transactions` (`order_id`) ALGORITHM=INPLACE LOCK=NONE;\n")
 	if !regexp.MustCompile(`^-- wp_latepoint_transactions: about (3|4)\d{4} rows\n-- for `).MatchString(printed) || strings.Contains(printed, "latepoint_bookings") {
 		t.Errorf("printed %s", printed)
 	}
 	if created := createIndexes(t, db); len(created) == 0 {
 		t.Errorf("none is created by %s", printed)
 	}
-	wantTexts(t, oneSpaced(run(t, env, "", "check").want(t, exit.OK).stdout), "✓ indexes none missing ")
-	if again := run(t, env, "", "indexes").want(t, exit.OK).stdout; again != "-- No index is missing.\n" {
-		t.Errorf("again: %s", again)
-	}
+	expect.Texts(t, oneSpaced(run(t, env, "", "check").want(t, exit.OK).stdout), "✓ indexes none missing ")
+	expect.Equal(t, "-- No index is missing.\n", run(t, env, "", "indexes").want(t, exit.OK).stdout, "again")
 }
 
 // TestIndexesOfOthers: an index that begins with the same columns serves as well. One that covers only the
@@ -71,11 +70,11 @@ func TestIndexes(t *testing.T) {
 func TestIndexesOfOthers(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
-	execute(t, db.SQL, "CREATE INDEX theirs ON wp_latepoint_transactions (order_id, status)")
-	execute(t, db.SQL, "CREATE INDEX beginning ON wp_latepoint_orders (coupon_code(5))")
-	execute(t, db.SQL, "CREATE INDEX BOOKSIDE_status ON wp_latepoint_orders (fulfillment_status)")
+	db.Execute(t, "CREATE INDEX theirs ON wp_latepoint_transactions (order_id, status)")
+	db.Execute(t, "CREATE INDEX beginning ON wp_latepoint_orders (coupon_code(5))")
+	db.Execute(t, "CREATE INDEX BOOKSIDE_status ON wp_latepoint_orders (fulfillment_status)")
 	printed := run(t, settingsFor(db), "", "indexes", "--all").want(t, exit.OK).stdout
-	wantTexts(t, printed, "`wp_latepoint_orders` (`coupon_code`)", "-- bookside_status cannot be created: another index has this name")
+	expect.Texts(t, printed, "`wp_latepoint_orders` (`coupon_code`)", "-- bookside_status cannot be created: another index has this name")
 	created := createIndexes(t, db, "--all")
 	if slices.Contains(created, "wp_latepoint_transactions.bookside_order_id") || !slices.Contains(created, "wp_latepoint_orders.bookside_coupon_code") {
 		t.Errorf("created beside those of others: %v", created)
@@ -92,7 +91,7 @@ func TestIgnoredIndex(t *testing.T) {
 	if _, err := db.SQL.ExecContext(t.Context(), "CREATE INDEX theirs ON wp_latepoint_transactions (order_id) "+word); err != nil {
 		fixtures.LacksServer(t, "this server, such as MariaDB 10.5, ignores no indexes: "+err.Error())
 	}
-	wantTexts(t, run(t, settingsFor(db), "", "indexes", "--all").want(t, exit.OK).stdout, "`wp_latepoint_transactions` (`order_id`)")
+	expect.Texts(t, run(t, settingsFor(db), "", "indexes", "--all").want(t, exit.OK).stdout, "`wp_latepoint_transactions` (`order_id`)")
 }
 
 // TestIndexesThatAreImpossible: a table that would be copied, or that this version of the plugin lacks,
@@ -100,9 +99,9 @@ func TestIgnoredIndex(t *testing.T) {
 func TestIndexesThatAreImpossible(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
-	execute(t, db.SQL, "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM")
-	execute(t, db.SQL, "DROP TABLE wp_latepoint_transaction_refunds")
-	execute(t, db.SQL, "ALTER TABLE wp_latepoint_orders DROP COLUMN coupon_code")
+	db.Execute(t, "ALTER TABLE wp_latepoint_transactions ENGINE = MyISAM")
+	db.Execute(t, "DROP TABLE wp_latepoint_transaction_refunds")
+	db.Execute(t, "ALTER TABLE wp_latepoint_orders DROP COLUMN coupon_code")
 	created := createIndexes(t, db, "--all")
 	if len(created) == 0 || slices.ContainsFunc(created, func(name string) bool { return strings.HasPrefix(name, "wp_latepoint_transactions.") }) {
 		t.Errorf("created %v", created)
@@ -114,19 +113,19 @@ func TestRequestsUseIndexes(t *testing.T) {
 	t.Parallel()
 	db := largeSite(t)
 	env := adminSettings(db)
-	execute(t, db.SQL, "UPDATE wp_latepoint_orders SET coupon_code = 'TEN' WHERE id % 100 = 0")
-	execute(t, db.SQL, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id % 100 = 1")
-	execute(t, db.SQL, "UPDATE wp_latepoint_transactions SET kind = 'refund', amount = -amount WHERE id % 100 = 0")
-	execute(t, db.SQL, "UPDATE wp_latepoint_order_items SET total = 99999 WHERE id % 500 = 0")
+	db.Execute(t, "UPDATE wp_latepoint_orders SET coupon_code = 'TEN' WHERE id % 100 = 0")
+	db.Execute(t, "UPDATE wp_latepoint_orders SET payment_status = 'processing' WHERE id % 100 = 1")
+	db.Execute(t, "UPDATE wp_latepoint_transactions SET kind = 'refund', amount = -amount WHERE id % 100 = 0")
+	db.Execute(t, "UPDATE wp_latepoint_order_items SET total = 99999 WHERE id % 500 = 0")
 	for _, table := range []string{"bookings", "orders", "transactions"} {
-		execute(t, db.SQL, "UPDATE wp_latepoint_"+table+" SET updated_at = '2027-07-01' WHERE id % 500 = 0")
+		db.Execute(t, "UPDATE wp_latepoint_"+table+" SET updated_at = '2027-07-01' WHERE id % 500 = 0")
 	}
 	for range 4 {
-		execute(t, db.SQL, `INSERT INTO wp_latepoint_customers (first_name, last_name, email, status, created_at, updated_at)
+		db.Execute(t, `INSERT INTO wp_latepoint_customers (first_name, last_name, email, status, created_at, updated_at)
 			SELECT first_name, last_name, email, status, created_at, updated_at FROM wp_latepoint_customers`)
 	}
-	execute(t, db.SQL, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) SELECT id, 0 FROM wp_latepoint_transactions")
-	execute(t, db.SQL, "INSERT INTO wp_latepoint_process_jobs (process_id, object_id, object_model_type) SELECT 1, id, 'booking' FROM wp_latepoint_bookings")
+	db.Execute(t, "INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) SELECT id, 0 FROM wp_latepoint_transactions")
+	db.Execute(t, "INSERT INTO wp_latepoint_process_jobs (process_id, object_id, object_model_type) SELECT 1, id, 'booking' FROM wp_latepoint_bookings")
 	var order int64 // with a payment
 	db.Scan(t, "SELECT MIN(order_id) FROM wp_latepoint_transactions", &order)
 	requests := map[string][]string{ // GET if no method is given
@@ -160,9 +159,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 			method, path = http.MethodGet, line
 		}
 		request, err := http.NewRequestWithContext(t.Context(), method, s.url+"/v1"+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		request.Header.Set("X-API-Key", key)
 		status, body, err := sendOnce(request)
 		if err != nil || status != http.StatusOK {
@@ -180,7 +177,7 @@ func TestRequestsUseIndexes(t *testing.T) {
 	}
 	for _, name := range createIndexes(t, db, "--all") {
 		table, index, _ := strings.Cut(name, ".")
-		execute(t, db.SQL, "ANALYZE TABLE "+table)
+		db.Execute(t, "ANALYZE TABLE "+table)
 		if name := strings.TrimPrefix(table, "wp_latepoint_") + "." + strings.TrimPrefix(index, "bookside_"); requests[name] == nil {
 			t.Errorf("no request for %s", name)
 		}
@@ -213,11 +210,9 @@ func indexReads(t *testing.T, db *fixtures.Database, table, index string) (rows 
 	t.Helper()
 	stmt := "SELECT COALESCE(SUM(count_read), 0) FROM performance_schema.table_io_waits_summary_by_index_usage WHERE object_schema = DATABASE() AND object_name = ? AND index_name = ?"
 	if db.Engine == "mariadb" {
-		execute(t, db.SQL, "SET GLOBAL userstat = 1")
+		db.Execute(t, "SET GLOBAL userstat = 1")
 		stmt = "SELECT COALESCE(SUM(rows_read), 0) FROM information_schema.index_statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?"
 	}
-	if err := db.SQL.QueryRowContext(t.Context(), stmt, table, index).Scan(&rows); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.SQL.QueryRowContext(t.Context(), stmt, table, index).Scan(&rows))
 	return rows
 }

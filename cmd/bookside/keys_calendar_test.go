@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestCalendarLifecycle: a calendar is created, read, counted, listed and
@@ -16,10 +17,10 @@ func TestCalendarLifecycle(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := settingsFor(db)
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "There are no keys")
+	expect.Texts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "There are no keys")
 	run(t, env, "", "keys", "revoke", "1").want(t, exit.Failure, "there is no key with the ID 1")
 	s := serve(t, env)
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"latepoint_agents SET first_name = 'Ada', last_name = 'Ngo' WHERE id = 1")
+	db.Execute(t, "UPDATE "+db.Prefix+"latepoint_agents SET first_name = 'Ada', last_name = 'Ngo' WHERE id = 1")
 	path := strings.TrimSpace(run(t, env, "", "keys", "create", "--calendar", "--agent", "1", "--quiet").want(t, exit.OK).stdout)
 	if !regexp.MustCompile(`^/wp-json/latepoint-api/v1/agents/1/calendar\.ics\?api_key=lp_calendar_[0-9A-Za-z]{38}$`).MatchString(path) {
 		t.Errorf("the path has %d characters: %.70s…", len(path), path)
@@ -29,10 +30,8 @@ func TestCalendarLifecycle(t *testing.T) {
 		t.Errorf("%d: %.500s", status, body)
 	}
 	created := run(t, env, "", "keys", "create", "--calendar", "--location", "1", "--details", "full", "--expires", "90d", "--name", "lobby").want(t, exit.OK)
-	wantTexts(t, created.stdout, "/locations/1/calendar.ics?api_key=lp_calendar_", "shown only once", "ID 2, name lobby, location 1, details full, expires 2027-02-19 09:30:00 UTC\n")
-	if strings.Contains(created.stderr, "lp_calendar_") {
-		t.Error("the secret is on the standard error")
-	}
+	expect.Texts(t, created.stdout, "/locations/1/calendar.ics?api_key=lp_calendar_", "shown only once", "ID 2, name lobby, location 1, details full, expires 2027-02-19 09:30:00 UTC\n")
+	expect.NoTexts(t, created.stderr, "lp_calendar_")
 
 	secret := path[strings.LastIndex(path, "=")+1:]
 	table := run(t, env, "", "keys", "list").want(t, exit.OK).stdout
@@ -40,13 +39,11 @@ func TestCalendarLifecycle(t *testing.T) {
 	if len(lines) != 3 {
 		t.Fatalf("table:\n%s", table)
 	}
-	wantTexts(t, lines[1], "Ada Ngo", "calendar", "agents 1 Ada Ngo", "busy", "…"+secret[len(secret)-4:], "active", "never")
-	wantTexts(t, lines[2], "lobby", "locations 1 ", "full", "2027-02-19 09:30:00")
+	expect.Texts(t, lines[1], "Ada Ngo", "calendar", "agents 1 Ada Ngo", "busy", "…"+secret[len(secret)-4:], "active", "never")
+	expect.Texts(t, lines[2], "lobby", "locations 1 ", "full", "2027-02-19 09:30:00")
 	list := run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout
 	var got []keyRecord
-	if err := json.Unmarshal([]byte(list), &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(list), &got))
 	if len(got) != 2 || got[0].Kind != "calendar" || got[0].Details != "busy" || got[0].Requests != 1 || got[0].LastUsedAt == nil || len(got[0].Agents) != 1 || len(got[1].Locations) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -55,10 +52,8 @@ func TestCalendarLifecycle(t *testing.T) {
 	}
 
 	run(t, env, "", "keys", "restrict", "1", "--permissions", "read").want(t, exit.Failure, "there is no key with the ID 1")
-	wantTexts(t, run(t, env, "", "keys", "revoke", "1").want(t, exit.OK).stdout, "Calendar 1 is revoked.")
-	if status, body := get(t, s.url+path, ""); status != http.StatusUnauthorized {
-		t.Errorf("revoked: %d: %s", status, body)
-	}
+	expect.Texts(t, run(t, env, "", "keys", "revoke", "1").want(t, exit.OK).stdout, "Calendar 1 is revoked.")
+	wantStatus(t, http.StatusUnauthorized, s.url+path, "", "revoked")
 }
 
 // TestCalendarFlags: errors in flags are reported, and nothing is created.
@@ -87,5 +82,5 @@ func TestCalendarFlags(t *testing.T) {
 			run(t, env, "", append([]string{"keys", "create", "--calendar"}, c.args...)...).want(t, c.code, c.text)
 		})
 	}
-	wantTexts(t, run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout, "[]")
+	expect.Texts(t, run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout, "[]")
 }

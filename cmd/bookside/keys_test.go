@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
@@ -24,14 +25,10 @@ func TestKeyLifecycle(t *testing.T) {
 	if !regexp.MustCompile(`^lp_live_[0-9A-Za-z]{38}$`).MatchString(secret) {
 		t.Errorf("key of the form %d characters, %s…", len(secret), secret[:min(8, len(secret))])
 	}
-	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
+	wantStatus(t, http.StatusOK, s.url+"/v1/status", secret)
 	got := run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
-	wantTexts(t, got.stdout, "Key 1 is revoked.")
-	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusUnauthorized {
-		t.Errorf("revoked: status %d: %s", status, body)
-	}
+	expect.Texts(t, got.stdout, "Key 1 is revoked.")
+	wantStatus(t, http.StatusUnauthorized, s.url+"/v1/status", secret, "revoked")
 	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
 	run(t, env, "", "keys", "revoke", "2").want(t, exit.Failure, "there is no key with the ID 2")
 }
@@ -40,36 +37,32 @@ func TestCreatePrintsKey(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
 	got := run(t, env, "", "keys", "create", "--name", "Kasse 1", "--permissions", "read,write_bookings", "--kind", "test", "--expires", "90d").want(t, exit.OK)
-	wantTexts(t, got.stdout, "lp_test_", "shown only once", "ID 1, name Kasse 1, kind test, permissions read,write_bookings, networks any, expires 2027-02-19 09:30:00 UTC, requests per minute default, per hour default\n")
-	if strings.Contains(got.stderr, "lp_test_") {
-		t.Error("the key is on the standard error")
-	}
+	expect.Texts(t, got.stdout, "lp_test_", "shown only once", "ID 1, name Kasse 1, kind test, permissions read,write_bookings, networks any, expires 2027-02-19 09:30:00 UTC, requests per minute default, per hour default\n")
+	expect.NoTexts(t, got.stderr, "lp_test_")
 }
 
 func TestListKeys(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := append(settingsFor(db), "SUDO_USER=ada")
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "There are no keys")
-	if got := run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout; got != "[]\n" {
-		t.Errorf("keys list --json: %s", got)
-	}
+	expect.Texts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "There are no keys")
+	expect.Equal(t, "[]\n", run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout, "keys list --json")
 	run(t, env, "", "keys", "revoke", "1").want(t, exit.Failure, "there is no key with the ID 1")
 
 	first := newKey(t, env, "--per-minute", "5", "--per-hour", "6")
 	second := newKey(t, env, "--kind", "test", "--expires", "2026-12-31", "--name", "second")
 	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
 	third := newKey(t, env)
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_api_keys SET expires_at = '2026-11-21 09:30:00' WHERE id = 3")
+	db.Execute(t, "UPDATE "+db.Prefix+"bookside_api_keys SET expires_at = '2026-11-21 09:30:00' WHERE id = 3")
 
 	table := run(t, env, "", "keys", "list").want(t, exit.OK).stdout
 	lines := strings.Split(strings.TrimSpace(table), "\n")
 	if len(lines) != 4 {
 		t.Fatalf("table:\n%s", table)
 	}
-	wantTexts(t, lines[1], "revoked", "lp_live_…"+first[len(first)-4:], "never")
-	wantTexts(t, lines[2], "active", "second", "test", "2027-01-01 00:00:00")
-	wantTexts(t, lines[3], "expired")
+	expect.Texts(t, lines[1], "revoked", "lp_live_…"+first[len(first)-4:], "never")
+	expect.Texts(t, lines[2], "active", "second", "test", "2027-01-01 00:00:00")
+	expect.Texts(t, lines[3], "expired")
 
 	list := run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout
 	for _, secret := range []string{first, second, third} {
@@ -78,9 +71,7 @@ func TestListKeys(t *testing.T) {
 		}
 	}
 	var got []keyRecord
-	if err := json.Unmarshal([]byte(list), &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(list), &got))
 	perMinute, perHour := int64(5), int64(6)
 	newYear := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	want := []keyRecord{
@@ -92,9 +83,7 @@ func TestListKeys(t *testing.T) {
 		want[i].Agents, want[i].Services, want[i].Locations = []int64{}, []int64{}, []int64{}
 		want[i].CreatedBy = "ada, command line"
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, want, got)
 }
 
 // TestRollKey: a new key has the attributes of the old one and its webhooks, and the old one ends when it
@@ -106,10 +95,10 @@ func TestRollKey(t *testing.T) {
 	terms := []string{"--permissions", "read,write_webhooks", "--agents", "3", "--mask-personal", "--networks", "192.0.2.0/24", "--per-hour", "7"}
 	old := newKey(t, env, terms...)
 	newKey(t, env, "--expires", "2026-11-22")
-	execute(t, db.SQL, `INSERT INTO `+db.Prefix+`bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
+	db.Execute(t, `INSERT INTO `+db.Prefix+`bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
 		SELECT 'x', 'https://example.com', '*', '', '', '', 0, 0, id, 'x', 'enabled', 0, NOW() FROM `+db.Prefix+`bookside_api_keys WHERE id < 3 ORDER BY id`)
 	hold := func(key int) {
-		execute(t, db.SQL, fmt.Sprintf(`INSERT INTO %sbookside_holds (key_id, agent_id, service_id, location_id, start_date, start_time, end_date, end_time, duration, buffer_before, buffer_after,
+		db.Execute(t, fmt.Sprintf(`INSERT INTO %sbookside_holds (key_id, agent_id, service_id, location_id, start_date, start_time, end_date, end_time, duration, buffer_before, buffer_after,
 			total_attendees, created_at, expires_at) VALUES (%d, 1, 1, 1, '2026-11-30', 600, '2026-11-30', 660, 60, 0, 0, 1, '2026-11-21 09:30:00', '2026-11-21 10:00:00')`, db.Prefix, key))
 	}
 	hold(1)
@@ -119,21 +108,15 @@ func TestRollKey(t *testing.T) {
 	}
 	run(t, env, "", "keys", "roll", "9").want(t, exit.Failure, "there is no valid key with the ID 9")
 	output := run(t, env, "", "keys", "roll", "1", "--overlap", "7d").want(t, exit.OK).stdout
-	wantTexts(t, output, "lp_live_", "The old key, 1, expires 2026-11-28 09:30:00 UTC.", "ID 3, name test, kind live, permissions read,write_webhooks, networks 192.0.2.0/24, expires never", "agents 3")
-	if strings.Contains(output, old) {
-		t.Error("the old key is shown")
-	}
-	if secret := run(t, env, "", "keys", "roll", "2", "--overlap", "30d", "--quiet").want(t, exit.OK).stdout; len(secret) != 47 {
-		t.Errorf("%d bytes", len(secret))
-	}
+	expect.Texts(t, output, "lp_live_", "The old key, 1, expires 2026-11-28 09:30:00 UTC.", "ID 3, name test, kind live, permissions read,write_webhooks, networks 192.0.2.0/24, expires never", "agents 3")
+	expect.NoTexts(t, output, old)
+	expect.Equal(t, 47, len(run(t, env, "", "keys", "roll", "2", "--overlap", "30d", "--quiet").want(t, exit.OK).stdout), "bytes")
 	hold(3)
 	run(t, env, "", "keys", "roll", "3", "--overlap", "0").want(t, exit.OK)
 	run(t, env, "", "keys", "roll", "3").want(t, exit.Failure, "there is no valid key with the ID 3")
 
 	var got []keyRecord
-	if err := json.Unmarshal([]byte(run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout), &got); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(run(t, env, "", "keys", "list", "--json").want(t, exit.OK).stdout), &got))
 	statuses := ""
 	for i := range got {
 		statuses += got[i].Status + " "
@@ -145,9 +128,7 @@ func TestRollKey(t *testing.T) {
 		t.Fatalf("%s%+v", statuses, got)
 	}
 	for i := range got {
-		if diff := cmp.Diff(ends[i], got[i].ExpiresAt); diff != "" {
-			t.Errorf("end of key %d: %s", i+1, diff)
-		}
+		expect.Equal(t, ends[i], got[i].ExpiresAt, "end of key ", i+1)
 		got[i].ExpiresAt = nil
 	}
 	for _, i := range []int{2, 4} {
@@ -171,7 +152,7 @@ func TestKeysForOnePerson(t *testing.T) {
 	env := settingsFor(small(t))
 	says := func(texts string, args ...string) {
 		t.Helper()
-		wantTexts(t, run(t, env, "", append([]string{"keys"}, args...)...).want(t, exit.OK).stdout, texts)
+		expect.Texts(t, run(t, env, "", append([]string{"keys"}, args...)...).want(t, exit.OK).stdout, texts)
 	}
 	says(", agents 1,2, personal data masked\n", "create", "--name", "ada", "--permissions", "read", "--agents", "2, 1", "--mask-personal")
 	for _, wrong := range []string{"", "0", "1,", "-1"} {
@@ -182,7 +163,7 @@ func TestKeysForOnePerson(t *testing.T) {
 	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read", "--services", "999").want(t, exit.Failure, "--services: there is no service with the ID 999; write ids or names of these: 1 ")
 	run(t, env, strings.Repeat("aB3dE6gH9j", 4), "keys", "import", "--name", "x", "--permissions", "read", "--agents", "nobody").want(t, exit.Failure, `--agents: there is no agent "nobody"`)
 	says(", agents 2,3, personal data masked\n", "restrict", "1", "--agents", "3,jörg thiessen")
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  agents 2 Jörg Thiessen, 3 ", "; personal data masked  ")
+	expect.Texts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  agents 2 Jörg Thiessen, 3 ", "; personal data masked  ")
 	says(", agents 1,2, personal data masked\n", "restrict", "1", "--agents", "1,2")
 	says(", agents 1,2, locations 1\n", "restrict", "1", "--locations", "1", "--mask-personal=false")
 	says("per hour default\n", "restrict", "1", "--agents", "any", "--locations", "any")
@@ -195,19 +176,13 @@ func TestImportKey(t *testing.T) {
 	secret := "lp_" + strings.Repeat("aB3dE6gH9j", 4)
 	args := []string{"keys", "import", "--name", "old", "--permissions", "read"}
 	got := run(t, env, secret+"\n", args...).want(t, exit.OK)
-	if strings.Contains(got.stdout+got.stderr, secret) {
-		t.Error("the key is shown")
-	}
-	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
+	expect.NoTexts(t, got.stdout+got.stderr, secret)
+	wantStatus(t, http.StatusOK, s.url+"/v1/status", secret)
 	got = run(t, env, secret, args...).want(t, exit.Failure, "it is stored already")
-	if strings.Contains(got.stderr, secret) {
-		t.Error("the key is told")
-	}
-	wantTexts(t, run(t, env, "lp_test_"+strings.Repeat("aB3dE6gH9j", 4), args...).want(t, exit.OK).stdout, "kind test")
-	wantTexts(t, run(t, env, "lp_test_"+strings.Repeat("bB3dE6gH9j", 4), append(args, "--kind", "live")...).want(t, exit.OK).stdout, "kind live")
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  live  ", "  test  ")
+	expect.NoTexts(t, got.stderr, secret)
+	expect.Texts(t, run(t, env, "lp_test_"+strings.Repeat("aB3dE6gH9j", 4), args...).want(t, exit.OK).stdout, "kind test")
+	expect.Texts(t, run(t, env, "lp_test_"+strings.Repeat("bB3dE6gH9j", 4), append(args, "--kind", "live")...).want(t, exit.OK).stdout, "kind live")
+	expect.Texts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  live  ", "  test  ")
 	run(t, env, "two words of a sentence", args...).want(t, exit.Failure, "spaces")
 	run(t, env, " \n", args...).want(t, exit.Usage, "the standard input is empty")
 	run(t, env, "", append(args, secret)...).want(t, exit.Usage, "keys import: it takes flags only, got 1")
@@ -221,20 +196,14 @@ func TestWeakKeys(t *testing.T) {
 	args := []string{"keys", "import", "--name", "till", "--permissions", "read"}
 	rejected := run(t, env, weak, args...).want(t, exit.Failure, "because it repeats a text of fewer than 16 characters;", "keys create", "--weak")
 	imported := run(t, env, weak, append(args, "--weak")...).want(t, exit.OK)
-	wantTexts(t, imported.stdout, "can be guessed")
-	if strings.Contains(rejected.stderr+imported.stdout, weak) {
-		t.Error("the key is told")
-	}
+	expect.Texts(t, imported.stdout, "can be guessed")
+	expect.NoTexts(t, rejected.stderr+imported.stdout, weak)
 	run(t, env, strong, args...).want(t, exit.OK)
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  …  ", "  abd…po  ")
+	expect.Texts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "  …  ", "  abd…po  ")
 	const warning = "minor too short or too simple, so that they can be guessed: 1 (till). Give their clients new ones from keys create, and revoke them."
-	if got := checkJSON(t, env, exit.OK).line(monitor.KeysWeak); got != warning {
-		t.Errorf("%s, want %s", got, warning)
-	}
+	expect.Equal(t, warning, checkJSON(t, env, exit.OK).line(monitor.KeysWeak))
 	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
-	if got := checkJSON(t, env, exit.OK).line(monitor.KeysWeak); got != "" {
-		t.Errorf("check warns: %s", got)
-	}
+	expect.Equal(t, "", checkJSON(t, env, exit.OK).line(monitor.KeysWeak), "check warns")
 	run(t, env, "bench-key-0123456789", args...).want(t, exit.Failure, "because it has fewer than 16 characters if a row such as 12345 counts as one")
 	run(t, env, strings.Repeat("x", 256), args...).want(t, exit.Failure, "longer than 255 characters")
 }
@@ -295,17 +264,13 @@ func TestRestrictKey(t *testing.T) {
 		{[]string{"--permissions", "read_services"}, "name till, kind live, permissions read_services, networks any, expires never, requests per minute 7, per hour default\n", 200},
 	} {
 		got := run(t, env, "", append([]string{"keys", "restrict", "1"}, step.args...)...).want(t, exit.OK)
-		wantTexts(t, got.stdout, "Changed.\nID 1, ", step.want)
-		if status, body := get(t, s.url+"/v1/status", secret); status != step.status {
-			t.Errorf("%v: status %d: %s", step.args, status, body)
-		}
+		expect.Texts(t, got.stdout, "Changed.\nID 1, ", step.want)
+		wantStatus(t, step.status, s.url+"/v1/status", secret, step.args)
 	}
-	if status, _ := get(t, s.url+"/v1/bookings", secret); status != http.StatusForbidden {
-		t.Errorf("a permission that was taken away: status %d", status)
-	}
+	wantStatus(t, http.StatusForbidden, s.url+"/v1/bookings", secret, "a permission that was taken away")
 	run(t, env, "", "keys", "revoke", "1").want(t, exit.OK)
 	run(t, env, "", "keys", "restrict", "1", "--name", "gone").want(t, exit.OK)
-	wantTexts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "gone", "revoked")
+	expect.Texts(t, run(t, env, "", "keys", "list").want(t, exit.OK).stdout, "gone", "revoked")
 }
 
 // TestKeysRequireSite: without a site, no key is created.
@@ -330,6 +295,6 @@ func TestCommandsNameWhatTheyLack(t *testing.T) {
 	if grant == nil {
 		t.Fatalf("no statement in %q", message)
 	}
-	execute(t, db.SQL, grant[1])
+	db.Execute(t, grant[1])
 	run(t, env, "", "keys", "list").want(t, exit.OK, "")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestConnectionBudget: under load, with probes, the program opens no more
@@ -106,9 +107,7 @@ func tryPost(ctx context.Context, url, key, name, text string) (status int, body
 func dialRaw(t *testing.T, url string) net.Conn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -114,17 +116,8 @@ func (f result) want(t *testing.T, code int, texts ...string) result {
 	if f.code != code {
 		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", f.code, code, f.stdout, f.stderr)
 	}
-	wantTexts(t, f.stderr, texts...)
+	expect.Texts(t, f.stderr, texts...)
 	return f
-}
-
-func wantTexts(t *testing.T, got string, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if !strings.Contains(got, text) {
-			t.Errorf("no %q in: %s", text, got)
-		}
-	}
 }
 
 // testServer is a running server.
@@ -229,9 +222,7 @@ func (s *testServer) eventually(what string, happened func() bool) {
 func get(t *testing.T, url, key string) (status int, body string) {
 	t.Helper()
 	status, body, err := tryGet(t.Context(), url, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return status, body
 }
 
@@ -253,6 +244,14 @@ func sendOnce(request *http.Request) (status int, body string, err error) {
 	}
 	text, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(text), errors.Join(err, response.Body.Close())
+}
+
+// wantStatus sends a GET and fails the test unless it is answered with a status.
+func wantStatus(t *testing.T, want int, url, key string, what ...any) {
+	t.Helper()
+	if status, body := get(t, url, key); status != want {
+		t.Errorf("%s: status %d, want %d: %s", fmt.Sprint(what...), status, want, body)
+	}
 }
 
 // newKey creates a key with the command line.
@@ -277,19 +276,13 @@ func TestProcess(t *testing.T) {
 			var stderr fixtures.Buffer
 			command.Stderr = &stderr
 			stdout, err := command.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := command.Start(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
+			expect.NoError(t, command.Start())
 			line, err := bufio.NewReader(stdout).ReadString('\n')
 			if err != nil || !strings.HasPrefix(line, "listening on http://127.0.0.1:") {
 				t.Errorf("first line %q, %v\n%s", line, err, stderr.String())
 			}
-			if err := command.Process.Signal(test.signal); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, command.Process.Signal(test.signal))
 			if err := command.Wait(); err != nil {
 				t.Errorf("the program ended with %v\n%s", err, stderr.String())
 			}
@@ -306,5 +299,5 @@ func TestProcessExitCode(t *testing.T) {
 	if !errors.As(err, &ended) || ended.ExitCode() != exit.Usage {
 		t.Fatalf("ended with %v, want exit code %d\n%s", err, exit.Usage, text)
 	}
-	wantTexts(t, string(text), "db.dsn: write user:password@tcp(host:3306)/database")
+	expect.Texts(t, string(text), "db.dsn: write user:password@tcp(host:3306)/database")
 }

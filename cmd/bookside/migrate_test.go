@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
@@ -25,13 +26,11 @@ func TestServeMigrates(t *testing.T) {
 	db := small(t)
 	env := settingsFor(db)
 	secret := newKey(t, env)
-	execute(t, db.SQL, earlierKeys)
+	db.Execute(t, earlierKeys)
 	s := serve(t, env)
-	if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
-	wantTexts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, upToDate)
-	wantTexts(t, s.stderr.String(), "ADD COLUMN networks", "ADD UNIQUE KEY key_hash")
+	wantStatus(t, http.StatusOK, s.url+"/v1/status", secret)
+	expect.Texts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, upToDate)
+	expect.Texts(t, s.stderr.String(), "ADD COLUMN networks", "ADD UNIQUE KEY key_hash")
 }
 
 // TestServeWaitsForMigration: if the database user may not alter tables, requests get a 503 instead of
@@ -42,7 +41,7 @@ func TestServeWaitsForMigration(t *testing.T) {
 	owner := settingsFor(db)
 	secret := newKey(t, owner)
 	env := account(t, db, "SELECT, INSERT, UPDATE, DELETE, CREATE ON *")
-	execute(t, db.SQL, earlierKeys)
+	db.Execute(t, earlierKeys)
 	run(t, env, "", "check").want(t, exit.Failure, "own tables: columns or indexes of this version are missing. Run bookside migrate, or "+addColumn+"; "+addIndex)
 	run(t, env, "", "keys", "list").want(t, exit.Failure, "run bookside migrate, which adds them with\n  "+addColumn+";\n  "+addIndex+"\n")
 	run(t, env, "", "migrate").want(t, exit.Refused, "lacks ALTER on the table wp_bookside_api_keys; run as an administrator of the database")
@@ -55,15 +54,13 @@ func TestServeWaitsForMigration(t *testing.T) {
 	if want := `{"code":"platform_not_available","message":"The server is starting","data":{"status":503}}`; status != http.StatusServiceUnavailable || body != want {
 		t.Errorf("status %d: %s, want %s", status, body, want)
 	}
-	wantTexts(t, run(t, owner, "", "migrate", "--dry-run").want(t, exit.OK).stdout, addColumn+";\n"+addIndex+";\n")
-	wantTexts(t, run(t, owner, "", "migrate").want(t, exit.OK).stdout, addColumn+";\n"+addIndex+";\n")
+	expect.Texts(t, run(t, owner, "", "migrate", "--dry-run").want(t, exit.OK).stdout, addColumn+";\n"+addIndex+";\n")
+	expect.Texts(t, run(t, owner, "", "migrate").want(t, exit.OK).stdout, addColumn+";\n"+addIndex+";\n")
 	s.eventually("a served request", func() bool {
 		status, _ := get(t, s.early()+"/v1/status", secret)
 		return status == http.StatusOK
 	})
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, s.stop())
 }
 
 // TestLostColumns: columns that own tables lose under a running server are added again if its database user
@@ -80,9 +77,9 @@ func TestLostColumns(t *testing.T) {
 			run(t, owner, "", "migrate").want(t, exit.OK)
 		}
 		s := serve(t, env)
-		execute(t, db.SQL, "ALTER TABLE wp_bookside_api_keys DROP COLUMN details")
-		execute(t, db.SQL, "ALTER TABLE wp_bookside_change_positions DROP COLUMN n")
-		execute(t, db.SQL, "ALTER TABLE wp_bookside_webhooks DROP COLUMN allow_private")
+		db.Execute(t, "ALTER TABLE wp_bookside_api_keys DROP COLUMN details")
+		db.Execute(t, "ALTER TABLE wp_bookside_change_positions DROP COLUMN n")
+		db.Execute(t, "ALTER TABLE wp_bookside_webhooks DROP COLUMN allow_private")
 		if !may {
 			const lacking = "Columns are missing, which bookside migrate adds: wp_bookside_api_keys"
 			if status, body := get(t, s.url+"/v1/status", secret); status != http.StatusServiceUnavailable || !strings.Contains(body, lacking) {
@@ -99,11 +96,9 @@ func TestLostColumns(t *testing.T) {
 		})
 		wantProbe(t, "http://"+s.admin(), monitor.Readiness{Status: monitor.StatusReady, Database: "ok", Platform: "ok"})
 		if may {
-			wantTexts(t, s.stderr.String(), "ADD COLUMN details", "ADD COLUMN n ", "ADD COLUMN allow_private")
+			expect.Texts(t, s.stderr.String(), "ADD COLUMN details", "ADD COLUMN n ", "ADD COLUMN allow_private")
 		}
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, s.stop())
 	}
 }
 
@@ -111,8 +106,8 @@ func TestLostColumns(t *testing.T) {
 func TestMigrateCreatesTables(t *testing.T) {
 	t.Parallel()
 	env := settingsFor(small(t))
-	wantTexts(t, run(t, env, "", "migrate", "--dry-run").want(t, exit.OK).stdout, "CREATE TABLE IF NOT EXISTS `wp_bookside_admin_tokens` (")
-	wantTexts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, "created wp_bookside_admin_tokens, ")
-	wantTexts(t, run(t, env, "", "migrate", "--dry-run").want(t, exit.OK).stdout, "")
-	wantTexts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, upToDate)
+	expect.Texts(t, run(t, env, "", "migrate", "--dry-run").want(t, exit.OK).stdout, "CREATE TABLE IF NOT EXISTS `wp_bookside_admin_tokens` (")
+	expect.Texts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, "created wp_bookside_admin_tokens, ")
+	expect.Texts(t, run(t, env, "", "migrate", "--dry-run").want(t, exit.OK).stdout, "")
+	expect.Texts(t, run(t, env, "", "migrate").want(t, exit.OK).stdout, upToDate)
 }

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	yamlv3 "go.yaml.in/yaml/v3"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 const fileIntroduction = `# Settings of Bookside. A line with a setting behind "#" shows its default: to change the setting, remove
@@ -67,14 +67,10 @@ func yamlDefault(t *testing.T, s settings.Setting) string {
 		return text
 	}
 	node := &yamlv3.Node{}
-	if err := node.Encode(s.Default); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, node.Encode(s.Default))
 	node.Style = yamlv3.FlowStyle
 	text, err := yamlv3.Marshal(node)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return strings.TrimSpace(string(text))
 }
 
@@ -91,14 +87,10 @@ func TestConfigurationFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := configFrom(t, content, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			want := settings.Default()
 			want.DB.Prefix = "wp_"
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, want, got)
 		})
 	}
 }
@@ -120,12 +112,8 @@ func TestSystemConfig(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c, err := settings.Read(settings.WithSystemFile(test.env, test.path), settings.Flags{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.DB.MaxOpen != test.want {
-				t.Errorf("db.max_open %d, want %d", c.DB.MaxOpen, test.want)
-			}
+			expect.NoError(t, err)
+			expect.Equal(t, test.want, c.DB.MaxOpen, "db.max_open")
 		})
 	}
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // proxiedRequest is a request as it arrived behind the proxy.
@@ -101,7 +102,7 @@ func TestConsoleBehindAProxy(t *testing.T) {
 	command := fixtures.RequireTool(t, "nginx")
 	env := settingsFor(small(t), "BOOKSIDE_ADMIN__BASE_URL=https://bookings.example.com",
 		"BOOKSIDE_ADMIN__TRUSTED_USER_HEADER=X-Forwarded-User", "BOOKSIDE_SERVER__TRUSTED_PROXIES=127.0.0.1")
-	wantTexts(t, run(t, env, "", "admin-token").want(t, exit.OK).stdout, "Open https://bookings.example.com/console and enter it")
+	expect.Texts(t, run(t, env, "", "admin-token").want(t, exit.OK).stdout, "Open https://bookings.example.com/console and enter it")
 	s := serve(t, env)
 	folder := t.TempDir()
 	certificate, trust := certify(t, folder)
@@ -111,31 +112,23 @@ func TestConsoleBehindAProxy(t *testing.T) {
 		"/etc/ssl/certs/bookings.example.com.pem", certificate, "/etc/ssl/private/bookings.example.com.key", certificate,
 		"/etc/nginx/bookings.htpasswd", filepath.Join(folder, "htpasswd"), "127.0.0.1:8081", s.admin()))
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	p := &proxy{scheme: "https", address: port, client: &http.Client{Jar: jar, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: "example.com"}}}}
 	p.runNginx(t, command, folder, "include console.conf;", file)
 
 	open := func(path, user string) (status int, body string) {
 		request, err := p.request(t.Context(), http.MethodGet, path, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		request.Host = "bookings.example.com"
 		request.Header.Set("X-Forwarded-User", "forged") // which nginx replaces
 		if user != "" {
 			request.SetBasicAuth(user, "secret")
 		}
 		response, err := p.client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer response.Body.Close()
 		content, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return response.StatusCode, string(content)
 	}
 	if status, _ := open("/console/keys", ""); status != http.StatusUnauthorized {
@@ -148,7 +141,7 @@ func TestConsoleBehindAProxy(t *testing.T) {
 	}
 	for _, user := range []string{"grace", "ada"} {
 		status, body := open("/console/keys/new", user)
-		wantTexts(t, body, "<h1>New key</h1>")
+		expect.Texts(t, body, "<h1>New key</h1>")
 		if status != http.StatusOK || strings.Contains(body, "Log out") {
 			t.Errorf("%s: status %d: %s", user, status, body)
 		}
@@ -201,20 +194,14 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 			p.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 			send := func(uri, referer string) {
 				request, err := p.request(t.Context(), http.MethodPost, uri, "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				request.Header.Set("X-API-Key", secret)
 				request.Header.Set("Authorization", "Bearer "+secret)
 				request.Header.Set("Referer", referer)
 				request.Close = true // Apache answers a broken response on a kept connection by closing it
 				response, err := p.client.Do(request)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := response.Body.Close(); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
+				expect.NoError(t, response.Body.Close())
 			}
 			for _, uri := range sent {
 				send(uri, "https://example.com"+uri)
@@ -227,9 +214,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 				return strings.Contains(log, plainList) && strings.Contains(log, plainPage)
 			})
 			for line := range strings.Lines(log) {
-				if strings.Contains(line, secret) {
-					t.Errorf("logged: %s", line)
-				}
+				expect.NoTexts(t, line, secret)
 			}
 			if name == "nginx" { // which leaves such requests out
 				return
@@ -248,9 +233,7 @@ func TestProxyLogsContainNoKey(t *testing.T) {
 func requested(t *testing.T, uri string) string {
 	t.Helper()
 	u, err := url.Parse(uri)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	query := u.Query()
 	route := query.Get("rest_route")
 	if route == "" {
@@ -278,9 +261,7 @@ func recordPHP(t *testing.T, into chan<- proxiedRequest) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "php")
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -343,9 +324,7 @@ func (p *proxy) request(ctx context.Context, method, uri, body string) (*http.Re
 func (p *proxy) send(t *testing.T, method, uri, body string) {
 	t.Helper()
 	request, err := p.request(t.Context(), method, uri, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	response, err := p.client.Do(request)
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", method, uri, err, p.stderr)
@@ -359,9 +338,7 @@ func (p *proxy) send(t *testing.T, method, uri, body string) {
 func sample(t *testing.T, name string, replaced ...string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docker", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := 0; i < len(replaced); i += 2 {
 		if !strings.Contains(string(content), replaced[i]) {
 			t.Fatalf("%s has no %q", name, replaced[i])
@@ -436,12 +413,8 @@ http {
 func writeFile(t *testing.T, folder, name, content string) {
 	t.Helper()
 	path := filepath.Join(folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	expect.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // startApache starts Apache with its samples.
@@ -456,18 +429,12 @@ func startApache(t *testing.T, bookside, php, line string) *proxy {
 	plain, plainFile := openPort(t)
 	port, portFile := openPort(t)
 	write := func(name, content string) {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644))
 	}
 	for _, file := range []*os.File{plainFile, portFile} { // Apache opens them itself
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, file.Close())
 	}
-	if err := os.Mkdir(filepath.Join(folder, "html"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(filepath.Join(folder, "html"), 0o755))
 	write("html/index.php", "")
 	write("bookside-routes.conf", sample(t, "apache/bookside-routes.conf", "127.0.0.1:8080", bookside))
 	const own = "\n    Include bookside-routes.conf\n"
@@ -492,9 +459,7 @@ ErrorLog rest.log
 LogFormat "%h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\"" combined
 Include site.conf
 `)
-	if err := os.Chmod(php, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Chmod(php, 0o777))
 	p := &proxy{scheme: "https", address: port, client: &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: "example.com"}, MaxIdleConnsPerHost: 64,
 	}}, logs: folder, plain: plain, check: []string{command, "-d", folder, "-f", "apache2.conf", "-t"}}
@@ -515,9 +480,7 @@ func startCaddy(t *testing.T, bookside, php, line string) *proxy {
 	}
 	write := func(name, content string) (path string) {
 		path = filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	write("index.php", "")
@@ -553,13 +516,9 @@ func (p *proxy) run(t *testing.T, command *exec.Cmd) {
 	p.stderr = &fixtures.Buffer{}
 	command.Stderr = p.stderr
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, command.Start())
 	for _, file := range command.ExtraFiles {
-		if err := file.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, file.Close())
 	}
 	t.Cleanup(func() {
 		p.client.CloseIdleConnections()
@@ -571,16 +530,10 @@ func (p *proxy) run(t *testing.T, command *exec.Cmd) {
 func openPort(t *testing.T) (address string, file *os.File) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	file, err = listener.(*net.TCPListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, listener.Close())
 	return listener.Addr().String(), file
 }
 
@@ -588,24 +541,16 @@ func openPort(t *testing.T) (address string, file *os.File) {
 func certify(t *testing.T, folder string) (path string, trust *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"example.com"}, NotAfter: time.Now().Add(time.Hour)}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
 	path = filepath.Join(folder, "certificate.pem")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, text, 0o600))
 	trust = x509.NewCertPool()
 	if !trust.AppendCertsFromPEM(text) {
 		t.Fatal("the certificate cannot be read back")

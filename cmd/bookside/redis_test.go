@@ -7,6 +7,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
@@ -16,11 +17,9 @@ func TestRedisURL(t *testing.T) {
 	path := fixtures.WriteFile(t, "redis", "redis://u:s3cret@h:1/2\n")
 	env := []string{"BOOKSIDE_DB__DSN=u:p@tcp(h)/d", "BOOKSIDE_RATE_LIMIT__REDIS_FILE=" + path}
 	got := run(t, env, "", "serve", "--print-config").want(t, exit.OK)
-	wantTexts(t, got.stdout, "redis: redis://u:***@h:1/2\n")
+	expect.Texts(t, got.stdout, "redis: redis://u:***@h:1/2\n")
 	bad := run(t, append(env[:1:1], "BOOKSIDE_RATE_LIMIT__REDIS=redis://u:s3cret@h:1/x"), "", "serve").want(t, exit.Usage, "rate_limit.redis: cannot be read")
-	if strings.Contains(got.stdout+got.stderr+bad.stderr, "s3cret") {
-		t.Errorf("the password is printed: %s %s", got.stdout, bad.stderr)
-	}
+	expect.NoTexts(t, got.stdout+got.stderr+bad.stderr, "s3cret")
 }
 
 // TestCheckRedis: check reports whether Redis works; a failure is not fatal.
@@ -50,26 +49,18 @@ func TestServersShareCounts(t *testing.T) {
 	first, second := serve(t, env), serve(t, env)
 	key := newKey(t, env)
 	for _, s := range []*testServer{first, second, first} {
-		if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
-			t.Errorf("status %d: %s", status, body)
-		}
+		wantStatus(t, http.StatusOK, s.url+"/v1/status", key)
 	}
-	if status, body := get(t, second.url+"/v1/status", key); status != http.StatusTooManyRequests {
-		t.Errorf("over the limit: status %d: %s", status, body)
-	}
+	wantStatus(t, http.StatusTooManyRequests, second.url+"/v1/status", key, "over the limit")
 	server.Stop(t)
 	another := newKey(t, env)
 	for range 3 {
-		if status, body := get(t, first.url+"/v1/status", another); status != http.StatusOK {
-			t.Errorf("without Redis: status %d: %s", status, body)
-		}
+		wantStatus(t, http.StatusOK, first.url+"/v1/status", another, "without Redis")
 	}
 	if n := strings.Count(first.stderr.String(), "each server counts by itself"); n != 1 {
 		t.Errorf("said %d times: %s", n, first.stderr)
 	}
 	for _, s := range []*testServer{first, second} {
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, s.stop())
 	}
 }

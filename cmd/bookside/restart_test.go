@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // supervisor starts and stops the program like systemd with the units in docker/: it keeps the port open
@@ -36,18 +37,14 @@ func newSupervisor(t *testing.T, env []string) (s *supervisor, address string) {
 	t.Helper()
 	// A listening socket in Go accepts nothing until Accept is called.
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	port, err := listener.(*net.TCPListener).File()
 	if err = errors.Join(err, listener.Close()); err != nil {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(t.TempDir(), "notify")
 	word, err := new(net.ListenConfig).ListenPacket(t.Context(), "unixgram", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = word.Close(); _ = port.Close() })
 	env = append(slices.Clone(env), beProgram, "LISTEN_FDS=1", "NOTIFY_SOCKET="+socket)
 	return &supervisor{t: t, env: env, port: port, word: word, log: &fixtures.Buffer{}}, listener.Addr().String()
@@ -58,18 +55,14 @@ func (s *supervisor) start() {
 	s.t.Helper()
 	s.child = withSocket(s.t, s.env, s.port)
 	s.child.Stderr = s.log
-	if err := s.child.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, s.child.Start())
 	s.hear("READY=1")
 }
 
 // stop returns when the program has exited.
 func (s *supervisor) stop() {
 	s.t.Helper()
-	if err := s.child.Process.Signal(syscall.SIGTERM); err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, s.child.Process.Signal(syscall.SIGTERM))
 	s.hear("STOPPING=1")
 	if err := s.child.Wait(); err != nil {
 		s.t.Fatalf("the program ended with %v\n%s", err, s.log)
@@ -78,9 +71,7 @@ func (s *supervisor) stop() {
 
 func (s *supervisor) hear(want string) {
 	s.t.Helper()
-	if err := s.word.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, s.word.SetReadDeadline(time.Now().Add(time.Minute)))
 	word := make([]byte, 100)
 	n, _, err := s.word.ReadFrom(word)
 	if err != nil || string(word[:n]) != want {
@@ -192,9 +183,7 @@ func (l *load) findStarts() {
 	var answer struct {
 		Data struct{ Days map[string][]string }
 	}
-	if err := json.Unmarshal(body, &answer); err != nil {
-		l.t.Fatal(err)
-	}
+	expect.NoError(l.t, json.Unmarshal(body, &answer))
 	for day, starts := range answer.Data.Days {
 		for _, start := range starts {
 			l.starts = append(l.starts, fmt.Sprintf(`"start_date":%q,"start_time":%q`, day, start))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestScripts runs the scripts in testdata/script, each with its own sample site in the directory site, the
@@ -110,9 +111,7 @@ func freeAddress(t testing.TB) string {
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000)) //nolint:gosec // no secret
 		if listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address); err == nil {
-			if err := listener.Close(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, listener.Close())
 			return address
 		}
 	}
@@ -173,9 +172,7 @@ func texts(t *testing.T) map[string]string {
 		found[path] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return found
 }
 
@@ -221,15 +218,11 @@ var (
 func TestCommandsOfDocuments(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	run := map[string][]string{} // texts in blocks by document
 	for _, path := range scripts {
 		script, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, found := range scriptBlocks.FindAllStringSubmatch(string(script), -1) {
 			for _, word := range quotedWords.FindAllStringSubmatch(found[2], -1) {
 				run[found[1]] = append(run[found[1]], word[1]+word[2])

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"encoding/json"
 	"io"
 	"net"
@@ -17,6 +16,7 @@ import (
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
@@ -26,22 +26,12 @@ func TestServe(t *testing.T) {
 	s := serve(t, env)
 	key := newKey(t, env)
 	status, body := get(t, s.url+"/v1/status", key)
-	if status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
-	wantTexts(t, body, "Europe/Berlin")
-	if status, body := get(t, s.url+"/wp-json/latepoint-api/v1/status", key); status != http.StatusOK {
-		t.Errorf("at the old address: status %d: %s", status, body)
-	}
-	if status, _ := get(t, s.url+"/v1/status", "lp_live_no"); status != http.StatusUnauthorized {
-		t.Errorf("with a wrong key: status %d", status)
-	}
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
-	if strings.Contains(s.stderr.String(), key) {
-		t.Error("the key is in the log")
-	}
+	expect.Equal(t, http.StatusOK, status, "status ", body)
+	expect.Texts(t, body, "Europe/Berlin")
+	wantStatus(t, http.StatusOK, s.url+"/wp-json/latepoint-api/v1/status", key, "at the old address")
+	wantStatus(t, http.StatusUnauthorized, s.url+"/v1/status", "lp_live_no", "with a wrong key")
+	expect.Succeeded(t, s.stop())
+	expect.NoTexts(t, s.stderr.String(), key)
 	for line := range strings.Lines(s.stderr.String()) {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("log line that is no JSON: %s", line)
@@ -61,7 +51,7 @@ func TestProbes(t *testing.T) {
 	if got := run(t, []string{"BOOKSIDE_ADMIN__LISTEN=" + s.admin()}, "", "check", "--live"); got.code != exit.OK || got.stdout != "ready\n" {
 		t.Errorf("check --live: %+v", got)
 	}
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	db.Execute(t, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	wantProbe(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
 	run(t, []string{"BOOKSIDE_ADMIN__LISTEN=" + s.admin()}, "", "check", "--live").
 		want(t, exit.Failure, "the server is unavailable: database ok, platform LatePoint is not active on this site")
@@ -75,13 +65,9 @@ func TestServeIsNotForTests(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			for _, address := range []string{"http://" + s.admin(), s.url, s.url + "/v1"} {
 				request, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(`{"advance":"1h"}`))
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				response, err := http.DefaultClient.Do(request)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusNotFound {
 					t.Errorf("%s %s: status %d, %v", method, address+path, response.StatusCode, err)
 				}
@@ -96,20 +82,14 @@ func TestAdminNames(t *testing.T) {
 	t.Parallel()
 	s := serve(t, append(settingsFor(small(t)), "BOOKSIDE_ADMIN__HOSTS=bookside", "BOOKSIDE_ADMIN__LISTEN=:0"))
 	_, port, err := net.SplitHostPort(s.admin())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for host, served := range map[string]bool{"bookside:" + port: true, "localhost:" + port: true, "evil.example:" + port: false} {
 		for _, path := range []string{"/livez", "/readyz", "/metrics", "/console/login"} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			request.Host = host
 			response, err := http.DefaultClient.Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			want := http.StatusMisdirectedRequest
 			if served {
 				want = http.StatusOK
@@ -138,14 +118,12 @@ func TestAdminNames(t *testing.T) {
 func TestServeWithoutColumn(t *testing.T) {
 	t.Parallel()
 	db := small(t)
-	execute(t, db.SQL, "ALTER TABLE "+db.Prefix+"latepoint_services DROP COLUMN visibility")
+	db.Execute(t, "ALTER TABLE "+db.Prefix+"latepoint_services DROP COLUMN visibility")
 	s := serve(t, settingsFor(db))
 	const missing = "LatePoint columns are missing: wp_latepoint_services.visibility"
-	wantTexts(t, s.stderr.String(), missing)
+	expect.Texts(t, s.stderr.String(), missing)
 	wantProbe(t, "http://"+s.admin(), monitor.Readiness{Status: "unavailable", Database: "ok", Platform: missing})
-	if status, body := get(t, s.url+"/v1/agents", newKey(t, settingsFor(db))); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
+	wantStatus(t, http.StatusOK, s.url+"/v1/agents", newKey(t, settingsFor(db)))
 }
 
 func wantProbe(t *testing.T, admin string, want monitor.Readiness) {
@@ -161,13 +139,6 @@ func wantProbe(t *testing.T, admin string, want monitor.Readiness) {
 	}
 }
 
-func execute(t *testing.T, db *sql.DB, statement string) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestWaitingForDatabase: while the database is down the process is live but not ready, answers
 // requests, and can be stopped.
 func TestWaitingForDatabase(t *testing.T) {
@@ -178,9 +149,7 @@ func TestWaitingForDatabase(t *testing.T) {
 	})
 	admin := "http://" + s.admin()
 	s.eventually("a line about waiting", func() bool { return strings.Contains(s.stderr.String(), "waiting for the database") })
-	if status, _ := get(t, admin+"/livez", ""); status != http.StatusOK {
-		t.Errorf("/livez: %d", status)
-	}
+	wantStatus(t, http.StatusOK, admin+"/livez", "", "/livez")
 	wantProbe(t, admin, monitor.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
 	if status, body := get(t, s.early()+"/v1/bookings", ""); status != http.StatusServiceUnavailable || !strings.Contains(body, "The server is starting") {
 		t.Errorf("the API: %d %s", status, body)
@@ -188,17 +157,13 @@ func TestWaitingForDatabase(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
-	if strings.Contains(s.stderr.String(), "s3cret") {
-		t.Errorf("the password is in the log: %s", s.stderr)
-	}
+	expect.NoTexts(t, s.stderr.String(), "s3cret")
 }
 
 func TestServeFails(t *testing.T) {
 	t.Parallel()
 	other, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = other.Close() })
 	db := fixtures.Shared(t, fixtures.Small(now))
 	network := fixtures.Shared(t, fixtures.Prefixed())
@@ -229,12 +194,8 @@ func TestServeFails(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got := run(t, lastWins(test.env), "", "serve").want(t, test.code, test.want...)
-			if got.stdout != "" {
-				t.Errorf("stdout %q", got.stdout)
-			}
-			if strings.Contains(got.stderr, "s3cret") {
-				t.Errorf("the password is told: %s", got.stderr)
-			}
+			expect.Equal(t, "", got.stdout, "stdout")
+			expect.NoTexts(t, got.stderr, "s3cret")
 		})
 	}
 }
@@ -275,9 +236,7 @@ func TestDatabaseRejectsAccess(t *testing.T) {
 			t.Run(test.name+", "+command[0], func(t *testing.T) {
 				t.Parallel()
 				got := run(t, lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+test.dsn)), "", command...).want(t, exit.Refused, test.want)
-				if strings.Contains(got.stderr, "s3cret") {
-					t.Errorf("the password is told: %s", got.stderr)
-				}
+				expect.NoTexts(t, got.stderr, "s3cret")
 			})
 		}
 	}
@@ -295,7 +254,7 @@ func account(t *testing.T, db *fixtures.Database, grants ...string) (env []strin
 	t.Helper()
 	parts, _ := settings.ParseDSN(db.DSN)
 	user := "r" + strings.ToLower(rand.Text()[:16])
-	execute(t, db.SQL, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 's3cret'")
+	db.Execute(t, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 's3cret'")
 	t.Cleanup(func() {
 		if _, err := db.SQL.ExecContext(context.Background(), "DROP USER '"+user+"'@'%'"); err != nil {
 			t.Error(err)
@@ -303,7 +262,7 @@ func account(t *testing.T, db *fixtures.Database, grants ...string) (env []strin
 	})
 	for _, grant := range grants {
 		rights, table, _ := strings.Cut(grant, " ON ")
-		execute(t, db.SQL, "GRANT "+rights+" ON "+parts.Database+"."+table+" TO '"+user+"'@'%'")
+		db.Execute(t, "GRANT "+rights+" ON "+parts.Database+"."+table+" TO '"+user+"'@'%'")
 	}
 	return lastWins(settingsFor(db, "BOOKSIDE_DB__DSN="+withUser(db.DSN, user)))
 }
@@ -313,19 +272,13 @@ func TestReadOnlyUser(t *testing.T) {
 	db := small(t)
 	env := reader(t, db)
 	s := serve(t, env)
-	wantTexts(t, s.stderr.String(), "may not create the tables of Bookside", "wp_bookside_api_keys, wp_bookside_booking_customers, wp_bookside_change_inbox")
+	expect.Texts(t, s.stderr.String(), "may not create the tables of Bookside", "wp_bookside_api_keys, wp_bookside_booking_customers, wp_bookside_change_inbox")
 	run(t, env, "", "keys", "create", "--name", "x", "--permissions", "read").want(t, exit.Refused, "may not create the table wp_bookside_api_keys")
-	if status, _ := get(t, s.url+"/v1/status", "lp_no_such_key_at_all"); status != http.StatusServiceUnavailable {
-		t.Errorf("before there is a table of keys: status %d", status)
-	}
+	wantStatus(t, http.StatusServiceUnavailable, s.url+"/v1/status", "lp_no_such_key_at_all", "before there is a table of keys")
 	key := newKey(t, settingsFor(db)) // created by a user who may write
-	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
+	wantStatus(t, http.StatusOK, s.url+"/v1/status", key)
 	again := serve(t, env)
-	if strings.Contains(again.stderr.String(), "may not create") {
-		t.Errorf("warned although the tables are there: %s", again.stderr)
-	}
+	expect.NoTexts(t, again.stderr.String(), "may not create")
 }
 
 // TestServeBeforePlugin: the program starts even if the plugin is inactive or some of
@@ -337,18 +290,14 @@ func TestServeBeforePlugin(t *testing.T) {
 	key := newKey(t, env)
 	var active string
 	db.Scan(t, "SELECT option_value FROM "+db.Prefix+"options WHERE option_name = 'active_plugins'", &active)
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	db.Execute(t, "UPDATE "+db.Prefix+"options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	s := serve(t, env)
-	wantTexts(t, s.stderr.String(), "LatePoint is not active on this site")
-	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusServiceUnavailable {
-		t.Errorf("status %d: %s", status, body)
-	}
+	expect.Texts(t, s.stderr.String(), "LatePoint is not active on this site")
+	wantStatus(t, http.StatusServiceUnavailable, s.url+"/v1/status", key)
 	if _, err := db.SQL.ExecContext(t.Context(), "UPDATE "+db.Prefix+"options SET option_value = ? WHERE option_name = 'active_plugins'", active); err != nil {
 		t.Fatal(err)
 	}
-	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusOK {
-		t.Errorf("once it is back: status %d: %s", status, body)
-	}
+	wantStatus(t, http.StatusOK, s.url+"/v1/status", key, "once it is back")
 }
 
 // TestDrain: a request in progress when the program is stopped gets its response.
@@ -361,9 +310,7 @@ func TestDrain(t *testing.T) {
 	admin := "http://" + s.admin()
 
 	lock, err := db.SQL.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = lock.Close() }()
 	if _, err := lock.ExecContext(t.Context(), "LOCK TABLES "+db.Prefix+"latepoint_agents WRITE"); err != nil {
 		t.Fatal(err)
@@ -402,17 +349,13 @@ func TestDrain(t *testing.T) {
 	if a := <-answered; a.err != nil || a.status != http.StatusOK {
 		t.Errorf("answer %+v", a)
 	}
-	if err := <-s.ended; err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, <-s.ended)
 }
 
 func waitsForLock(t *testing.T, db *fixtures.Database) bool {
 	t.Helper()
 	waiting, err := db.Threads(t.Context(), "db = DATABASE() AND state LIKE 'Waiting for table metadata lock'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return len(waiting) > 0
 }
 
@@ -422,15 +365,9 @@ func TestHandlerOptions(t *testing.T) {
 	env := settingsFor(small(t), "BOOKSIDE_SERVER__BASE_PATHS=/api", "BOOKSIDE_AUTH__QUERY_PARAMETER=token", "BOOKSIDE_RATE_LIMIT__TEST_PER_MINUTE=1")
 	s := serve(t, env)
 	key := newKey(t, env, "--kind", "test")
-	if status, body := get(t, s.url+"/v1/status", key); status != http.StatusNotFound {
-		t.Errorf("below no base path: status %d: %s", status, body)
-	}
-	if status, body := get(t, s.url+"/api/status?token="+key, ""); status != http.StatusOK {
-		t.Errorf("status %d: %s", status, body)
-	}
-	if status, body := get(t, s.url+"/api/status", key); status != http.StatusTooManyRequests {
-		t.Errorf("over the limit: status %d: %s", status, body)
-	}
+	wantStatus(t, http.StatusNotFound, s.url+"/v1/status", key, "below no base path")
+	wantStatus(t, http.StatusOK, s.url+"/api/status?token="+key, "")
+	wantStatus(t, http.StatusTooManyRequests, s.url+"/api/status", key, "over the limit")
 }
 
 // TestServeLeaksNoGoroutines: no goroutine is left when the program has ended. It is not parallel, because
@@ -446,18 +383,12 @@ func TestServeLeaksNoGoroutines(t *testing.T) {
 	go func() { ended <- p.run(ctx, []string{"serve"}) }()
 	line := make([]byte, 200)
 	n, err := reader.Read(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	url := strings.TrimPrefix(strings.TrimSpace(string(line[:n])), "listening on ")
 	for range 3 {
-		if status, _ := get(t, url+"/v1/status", key); status != http.StatusOK {
-			t.Errorf("status %d", status)
-		}
+		wantStatus(t, http.StatusOK, url+"/v1/status", key)
 	}
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, <-ended)
 	goleak.VerifyNone(t, before)
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/bookside/bookside/cmd/bookside/setup"
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // machine is a machine with WordPress and nginx for setup: a directory, a database, and functions instead
@@ -59,9 +60,7 @@ func newMachine(t *testing.T, db *fixtures.Database) *machine {
 	t.Helper()
 	m := &machine{t: t, root: t.TempDir(), db: db, systemd: true}
 	account, err := mysql.ParseDSN(db.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	address := account.Addr
 	if account.Net == "unix" {
 		address = "localhost:" + address
@@ -71,9 +70,7 @@ func newMachine(t *testing.T, db *fixtures.Database) *machine {
 		fmt.Fprintf(&constants, "define('%s', '%s');\n", name, value)
 	}
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	base, _, _ := strings.Cut(db.Prefix, "7_")
 	writeBelow(t, m.root, map[string]string{
 		"etc/passwd":                   "root:x:0:0::/root:/bin/sh\n",
@@ -83,7 +80,7 @@ func newMachine(t *testing.T, db *fixtures.Database) *machine {
 		"var/www/html/wp-config.php":   "<?php\n" + constants.String() + "define('MULTISITE', " + fmt.Sprint(base != db.Prefix) + ");\n$table_prefix = '" + base + "';\n",
 		program:                        "the program",
 	})
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"options SET option_value = 'http://site.test' WHERE option_name IN ('home', 'siteurl')")
+	db.Execute(t, "UPDATE "+db.Prefix+"options SET option_value = 'http://site.test' WHERE option_name IN ('home', 'siteurl')")
 	m.before = filesBelow(t, m.root)
 	m.host = &setup.Host{Root: m.root, Privileged: true, Run: m.run, Dial: m.dial, Pause: 10 * time.Millisecond, Has: func(program string) bool {
 		return program != "systemctl" || m.systemd
@@ -93,9 +90,7 @@ func newMachine(t *testing.T, db *fixtures.Database) *machine {
 
 // boot gives the machine what one with systemd has.
 func (m *machine) boot() *machine {
-	if err := os.MkdirAll(filepath.Join(m.root, "run/systemd/system"), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
+	expect.NoError(m.t, os.MkdirAll(filepath.Join(m.root, "run/systemd/system"), 0o755))
 	return m
 }
 
@@ -248,9 +243,7 @@ func (m *machine) forward(w http.ResponseWriter, r *http.Request) {
 // include adds the line that setup prints to the configuration of nginx.
 func (m *machine) include() {
 	m.t.Helper()
-	if err := m.edit("etc/nginx/sites-enabled/site", func(text string) string { return strings.Replace(text, "{\n", "{\n    "+includeLine+"\n", 1) }); err != nil {
-		m.t.Fatal(err)
-	}
+	expect.NoError(m.t, m.edit("etc/nginx/sites-enabled/site", func(text string) string { return strings.Replace(text, "{\n", "{\n    "+includeLine+"\n", 1) }))
 	m.before["etc/nginx/sites-enabled/site"] = strings.Replace(nginxSite, "{\n", "{\n    "+includeLine+"\n", 1)
 }
 
@@ -269,9 +262,7 @@ func (m *machine) wantUntouched() {
 	if diff := gocmp.Diff(m.before, filesBelow(m.t, m.root)); diff != "" {
 		m.t.Errorf("files (-before +after):\n%s", diff)
 	}
-	if account := m.account(); account != "" {
-		m.t.Errorf("the account %s is left", account)
-	}
+	expect.Equal(m.t, "", m.account(), "an account that is left")
 }
 
 // account returns the account that was created for this machine, or "".
@@ -298,17 +289,15 @@ func TestSetup(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, small(t)).boot()
 	got := m.setup("", "--yes", "--no-wait").want(t, exit.OK)
-	wantTexts(t, got.stdout, "WordPress: /var/www/html\n", "The site can be served", "The address of the site: http://site.test\n",
+	expect.Texts(t, got.stdout, "WordPress: /var/www/html\n", "The site can be served", "The address of the site: http://site.test\n",
 		"This is a key that may read. It is shown only once:\n\n  lp_live_", "bookside setup --undo",
 		"Add this line to the configuration of nginx, inside the server block of http://site.test:\n\n  "+includeLine+"\n", "The site is named in /etc/nginx/sites-enabled/site, line 2.", "Then: nginx -t && nginx -s reload\n",
 		"GET http://site.test/wp-json/latepoint-api/v1/services does not arrive at Bookside: the web server, or something before it, answers with status 200\n", "Calls do not reach Bookside yet.")
 	files := filesBelow(t, m.root)
-	if files["etc/nginx/sites-enabled/site"] != nginxSite {
-		t.Errorf("nginx: %s", files["etc/nginx/sites-enabled/site"])
-	}
-	wantTexts(t, files["etc/bookside/config.yaml"], "dsn_file: /etc/bookside/dsn\n", "prefix: wp_\n", "trusted_proxies: [127.0.0.1, '::1']")
-	wantTexts(t, files["etc/bookside/nginx/routes.conf"], "location ^~ /wp-json/latepoint-api/v1/ {", "proxy_pass http://127.0.0.1:8080$bookside_uri;")
-	wantTexts(t, files["etc/systemd/system/bookside.service"], "\nExecStart=bookside serve\n", "\nUser=bookside\n")
+	expect.Equal(t, nginxSite, files["etc/nginx/sites-enabled/site"], "nginx")
+	expect.Texts(t, files["etc/bookside/config.yaml"], "dsn_file: /etc/bookside/dsn\n", "prefix: wp_\n", "trusted_proxies: [127.0.0.1, '::1']")
+	expect.Texts(t, files["etc/bookside/nginx/routes.conf"], "location ^~ /wp-json/latepoint-api/v1/ {", "proxy_pass http://127.0.0.1:8080$bookside_uri;")
+	expect.Texts(t, files["etc/systemd/system/bookside.service"], "\nExecStart=bookside serve\n", "\nUser=bookside\n")
 	for name, mode := range map[string]os.FileMode{"etc/bookside/dsn": 0o640, "etc/bookside/config.yaml": 0o640, "var/lib/bookside/setup.json": 0o600} {
 		if info, err := os.Stat(filepath.Join(m.root, name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
@@ -327,26 +316,22 @@ func TestSetup(t *testing.T) {
 	// Run again, setup only checks.
 	m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "the API does not work at http://site.test/wp-json/latepoint-api/v1 yet")
 	m.include()
-	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "Bookside is set up for /var/www/html since 2026-11-21; to take that back: bookside setup --undo", "GET, PUT and DELETE arrive at http://site.test/wp-json/latepoint-api/v1.\n")
+	expect.Texts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "Bookside is set up for /var/www/html since 2026-11-21; to take that back: bookside setup --undo", "GET, PUT and DELETE arrive at http://site.test/wp-json/latepoint-api/v1.\n")
 	_, key, _ := strings.Cut(got.stdout, "shown only once:\n\n  ")
 	key, _, _ = strings.Cut(key, "\n")
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://site.test/wp-json/latepoint-api/v1/services", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	request.Header.Set("X-API-Key", key)
 	response, err := (&http.Client{Transport: &http.Transport{DialContext: m.dial, DisableKeepAlives: true}}).Do(request)
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %v", response, err)
 	}
-	if err := response.Body.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, response.Body.Close())
 
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.OK).stdout, "First remove this line from the configuration of nginx, if it is there, and reload it; calls go to PHP again then:\n\n  "+includeLine+"\n",
+	expect.Texts(t, m.setup("", "--undo", "--yes").want(t, exit.OK).stdout, "First remove this line from the configuration of nginx, if it is there, and reload it; calls go to PHP again then:\n\n  "+includeLine+"\n",
 		"revoke the API key", "remove /etc/bookside/nginx/routes.conf", "Everything else is as it was.")
 	m.wantUntouched()
-	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
+	expect.Texts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 	m.setup("", "--undo", "--yes").want(t, exit.Failure, "there is nothing to take back")
 }
 
@@ -394,12 +379,10 @@ func TestSetupWaits(t *testing.T) {
 		}, enters: test.enters, until: t.Context().Done()}
 		p := program{stdin: in, stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
 		code := exit.Report(&stderr, p.run(t.Context(), []string{"setup", "--yes"}))
-		wantTexts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.OK).stdout, test.want...)
+		expect.Texts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.OK).stdout, test.want...)
 		m.setup("", "--undo", "--yes").want(t, exit.OK)
 		m.wantUntouched()
-		if err := m.edit("etc/nginx/sites-enabled/site", func(string) string { return nginxSite }); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, m.edit("etc/nginx/sites-enabled/site", func(string) string { return nginxSite }))
 		m.before = filesBelow(t, m.root)
 	}
 }
@@ -453,7 +436,7 @@ func TestSetupChecksFromOutside(t *testing.T) {
 			m := newMachine(t, fixtures.New(t, fixtures.Small(now))).boot()
 			m.stub = ready
 			m.front = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { test.front(m, w, r) })
-			wantTexts(t, m.setup("", "--yes", "--no-wait", "--url", test.address).want(t, exit.OK).stdout, test.want...)
+			expect.Texts(t, m.setup("", "--yes", "--no-wait", "--url", test.address).want(t, exit.OK).stdout, test.want...)
 			m.setup("", "--undo", "--yes").want(t, exit.OK)
 		})
 	}
@@ -483,7 +466,7 @@ func TestSetupWithOtherWebServers(t *testing.T) {
 			m := newMachine(t, db).boot()
 			writeBelow(t, m.root, test.files)
 			m.front = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Server", test.server) })
-			wantTexts(t, m.setup("", "--dry-run", "--web-server", test.option).want(t, exit.OK).stdout, test.want...)
+			expect.Texts(t, m.setup("", "--dry-run", "--web-server", test.option).want(t, exit.OK).stdout, test.want...)
 		})
 	}
 }
@@ -496,7 +479,7 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 	for _, command := range []string{"useradd", "chgrp", "systemctl daemon-reload", "systemctl enable"} {
 		m.fails, m.commands = command, nil
 		got := m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "it fails on purpose")
-		wantTexts(t, got.stdout, "That failed. Everything is taken back:")
+		expect.Texts(t, got.stdout, "That failed. Everything is taken back:")
 		m.wantUntouched()
 	}
 	m.fails, m.commands = "", nil
@@ -507,7 +490,7 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 	})
 	m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "a request with the new key is answered with status 403")
 	m.wantUntouched()
-	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
+	expect.Texts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 	m.stub, m.commands = http.NotFoundHandler(), nil
 	m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "the service does not become ready: 127.0.0.1:8081/readyz answers 404")
 	m.wantUntouched()
@@ -539,7 +522,7 @@ func TestSetupAfterACrash(t *testing.T) {
 	m.setup("y\n", "--undo").want(t, exit.OK)
 	m.wantUntouched()
 	crash()
-	wantTexts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "An earlier run was interrupted. What it did is taken back first:", "Bookside is set up.")
+	expect.Texts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "An earlier run was interrupted. What it did is taken back first:", "Bookside is set up.")
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
@@ -556,7 +539,7 @@ func TestSetupAsks(t *testing.T) {
 		}
 		m.wantUntouched()
 	}
-	wantTexts(t, m.setup("\n").want(t, exit.OK).stdout, "Do it? [Y/n] ", "Bookside is set up.", "Calls do not reach Bookside yet.")
+	expect.Texts(t, m.setup("\n").want(t, exit.OK).stdout, "Do it? [Y/n] ", "Bookside is set up.", "Calls do not reach Bookside yet.")
 	m.setup("n\n", "--undo").want(t, exit.Failure, "nothing was done")
 	m.setup("y\n", "--undo").want(t, exit.OK)
 	m.wantUntouched()
@@ -578,7 +561,7 @@ func TestSetupIsInterrupted(t *testing.T) {
 	var stdout, stderr fixtures.Buffer
 	p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
 	code := exit.Report(&stderr, p.run(ctx, []string{"setup", "--yes"}))
-	wantTexts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "canceled").stdout, "Everything is taken back:")
+	expect.Texts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "canceled").stdout, "Everything is taken back:")
 	m.wantUntouched()
 
 	// While a question waits for its answer, too.
@@ -596,18 +579,14 @@ func TestSetupWithoutSystemd(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, small(t))
 	m.systemd = false
-	wantTexts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "let whatever starts services here, because systemd does not, run as the user bookside: ", " serve\n", "Bookside is not ready: ")
+	expect.Texts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "let whatever starts services here, because systemd does not, run as the user bookside: ", " serve\n", "Bookside is not ready: ")
 	m.start()
 	m.include()
-	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "GET, PUT and DELETE arrive at http://site.test/wp-json/latepoint-api/v1.")
+	expect.Texts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "GET, PUT and DELETE arrive at http://site.test/wp-json/latepoint-api/v1.")
 	running := m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back")
-	wantTexts(t, running.stdout, `First stop what runs "bookside serve"`, "Bookside still runs, at 127.0.0.1:8080; stop it")
-	if status, _ := get(t, m.server.url+"/v1/status", newKey(t, settingsFor(m.db))); status != http.StatusOK {
-		t.Errorf("a request to the server that still runs: status %d", status)
-	}
-	if err := m.server.stop(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Texts(t, running.stdout, `First stop what runs "bookside serve"`, "Bookside still runs, at 127.0.0.1:8080; stop it")
+	wantStatus(t, http.StatusOK, m.server.url+"/v1/status", newKey(t, settingsFor(m.db)), "a request to the server that still runs")
+	expect.NoError(t, m.server.stop())
 	m.server = nil
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
@@ -621,11 +600,11 @@ func TestSetupOfNetworkSite(t *testing.T) {
 	m.stub = ready
 	m.setup("", "--yes", "--no-wait", "--site-id", "7", "--url", "http://site.test/blog/", "--listen", "127.0.0.1:9080", "--admin-listen", "127.0.0.1:9081").want(t, exit.OK)
 	files := filesBelow(t, m.root)
-	wantTexts(t, files["etc/bookside/config.yaml"], "prefix: wpx_\n", "site_id: 7\n", "listen: 127.0.0.1:9080\n", "listen: 127.0.0.1:9081\n", "base_paths: [/blog/wp-json/latepoint-api/v1, /wp-json/latepoint-api/v1, /v1]")
-	wantTexts(t, files["etc/bookside/nginx/routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {", "proxy_pass http://127.0.0.1:9080$")
-	wantTexts(t, files["etc/systemd/system/bookside.socket.d/setup.conf"], "ListenStream=127.0.0.1:9080\n")
+	expect.Texts(t, files["etc/bookside/config.yaml"], "prefix: wpx_\n", "site_id: 7\n", "listen: 127.0.0.1:9080\n", "listen: 127.0.0.1:9081\n", "base_paths: [/blog/wp-json/latepoint-api/v1, /wp-json/latepoint-api/v1, /v1]")
+	expect.Texts(t, files["etc/bookside/nginx/routes.conf"], "location ^~ /blog/wp-json/latepoint-api/v1/ {", "proxy_pass http://127.0.0.1:9080$")
+	expect.Texts(t, files["etc/systemd/system/bookside.socket.d/setup.conf"], "ListenStream=127.0.0.1:9080\n")
 	m.include()
-	wantTexts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "arrive at http://site.test/blog/wp-json/latepoint-api/v1.") // with the options of the first run
+	expect.Texts(t, m.setup("", "--yes").want(t, exit.OK).stdout, "arrive at http://site.test/blog/wp-json/latepoint-api/v1.") // with the options of the first run
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 }
@@ -639,17 +618,15 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	writeBelow(t, m.root, map[string]string{name: mine})
 	m.before = filesBelow(t, m.root)
 	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
-	wantTexts(t, filesBelow(t, m.root)[name], "server:\n  trusted_proxies: [127.0.0.1, '::1']\n  max_concurrent: 7 # mine\n")
+	expect.Texts(t, filesBelow(t, m.root)[name], "server:\n  trusted_proxies: [127.0.0.1, '::1']\n  max_concurrent: 7 # mine\n")
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
 
 	m.commands = nil
 	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
-	if err := m.edit(name, func(text string) string { return text + "# mine\n" }); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, m.edit(name, func(text string) string { return text + "# mine\n" }))
 	undone := m.setup("", "--undo", "--yes").want(t, exit.Failure, "setup is taken back, except for what is marked with ! above")
-	wantTexts(t, undone.stdout, "! /etc/bookside/config.yaml was changed since and stays as it is")
+	expect.Texts(t, undone.stdout, "! /etc/bookside/config.yaml was changed since and stays as it is")
 	if files := filesBelow(t, m.root); !strings.HasSuffix(files[name], "# mine\n") || strings.Contains(undone.stdout, "is as it was.") {
 		t.Errorf("%s\n%s", undone.stdout, files[name])
 	}
@@ -665,9 +642,7 @@ func TestSetupAlone(t *testing.T) {
 		if args[0] == "useradd" || args[0] == "userdel" {
 			tried++
 			for _, options := range [][]string{{"--yes"}, {"--undo", "--yes"}} {
-				if got := m.setup("", options...).want(t, exit.Failure, "another bookside setup is running on this machine"); got.stdout != "" {
-					t.Errorf("%s", got.stdout)
-				}
+				expect.Equal(t, "", m.setup("", options...).want(t, exit.Failure, "another bookside setup is running on this machine").stdout)
 			}
 			m.setup("", "--undo", "--dry-run").want(t, exit.OK)
 		}
@@ -676,9 +651,7 @@ func TestSetupAlone(t *testing.T) {
 	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
-	if tried != 2 {
-		t.Errorf("tried %d times", tried)
-	}
+	expect.Equal(t, 2, tried, "tries")
 }
 
 // TestSetupWithSELinux: where SELinux keeps the web server from connecting, setup says what allows it.
@@ -691,9 +664,7 @@ func TestSetupWithSELinux(t *testing.T) {
 	}{{"1", "0 0", true}, {"1", "1 1", false}, {"0", "0 0", false}} {
 		writeBelow(t, m.root, map[string]string{"sys/fs/selinux/enforce": test.enforced, "sys/fs/selinux/booleans/httpd_can_network_connect": test.boolean})
 		got := m.setup("", "--dry-run").want(t, exit.OK)
-		if strings.Contains(got.stdout, "Allow it: setsebool -P httpd_can_network_connect 1\n") != test.named {
-			t.Errorf("%+v: %s", test, got.stdout)
-		}
+		expect.Equal(t, test.named, strings.Contains(got.stdout, "Allow it: setsebool -P httpd_can_network_connect 1\n"), test, ": ", got.stdout)
 	}
 }
 
@@ -720,13 +691,11 @@ func TestSetupOfConstantAddress(t *testing.T) {
 			db := small(t)
 			m := newMachine(t, db).boot()
 			if test.options != "" {
-				execute(t, db.SQL, test.options)
+				db.Execute(t, test.options)
 			}
-			if err := m.edit("var/www/html/wp-config.php", func(text string) string { return text + test.constant + "\n" }); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, m.edit("var/www/html/wp-config.php", func(text string) string { return text + test.constant + "\n" }))
 			got := m.setup("", append([]string{"--dry-run", "--web-server", "nginx"}, test.args...)...).want(t, exit.OK)
-			wantTexts(t, got.stdout, "The address of the site: "+test.want+"\n", "inside the server block of "+test.want+":\n")
+			expect.Texts(t, got.stdout, "The address of the site: "+test.want+"\n", "inside the server block of "+test.want+":\n")
 		})
 	}
 }
@@ -740,14 +709,10 @@ func TestSetupKeepsConstantAddresses(t *testing.T) {
 	err := m.edit("var/www/html/wp-config.php", func(text string) string {
 		return text + "define('WP_HOME', 'http://constant.test');\ndefine('WP_SITEURL', 'http://constant.test/wp');\n"
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	m.setup("", "--yes", "--no-wait", "--url", "http://site.test").want(t, exit.OK)
-	wantTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "home: http://constant.test\n", "site_url: http://constant.test/wp\n")
-	if text := filesBelow(t, m.root)["etc/bookside/config.yaml"]; strings.Contains(text, "\n  content:") {
-		t.Errorf("a wp-content that does not exist is named: %s", text)
-	}
+	expect.Texts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "home: http://constant.test\n", "site_url: http://constant.test/wp\n")
+	expect.NoTexts(t, filesBelow(t, m.root)["etc/bookside/config.yaml"], "\n  content:")
 }
 
 // TestSetupKeepsWhatRevokingNeeds: while the key cannot be revoked, the account and its password stay for
@@ -761,29 +726,23 @@ func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	dsn := filesBelow(t, m.root)[name]
 	setDSN := func(text string) {
 		t.Helper()
-		if err := m.edit(name, func(string) string { return text }); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, m.edit(name, func(string) string { return text }))
 	}
 	setDSN("nobody@tcp(127.0.0.1:1)/none\n")
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back").stdout, "✗ ")
+	expect.Texts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "not everything could be taken back").stdout, "✗ ")
 	if files := filesBelow(t, m.root); files[name] == "" || m.account() == "" {
 		t.Errorf("files %q, account %q", slices.Collect(maps.Keys(files)), m.account())
 	}
 	setDSN(dsn)
 	m.setup("", "--undo", "--yes").want(t, exit.OK)
 	m.wantUntouched()
-	wantTexts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
+	expect.Texts(t, run(t, settingsFor(m.db), "", "keys", "list").stdout, "revoked")
 
 	m.commands = nil
 	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
-	if err := os.Remove(filepath.Join(m.root, name)); err != nil {
-		t.Fatal(err)
-	}
-	wantTexts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "setup is taken back, except").stdout, "! /etc/bookside/dsn is gone, so the key was not revoked; revoke it with bookside keys revoke")
-	if account := m.account(); account != "" {
-		t.Errorf("the account %s is left", account)
-	}
+	expect.NoError(t, os.Remove(filepath.Join(m.root, name)))
+	expect.Texts(t, m.setup("", "--undo", "--yes").want(t, exit.Failure, "setup is taken back, except").stdout, "! /etc/bookside/dsn is gone, so the key was not revoked; revoke it with bookside keys revoke")
+	expect.Equal(t, "", m.account(), "an account that is left")
 }
 
 // TestSetupIsRefused: obstacles are reported before anything is done.
@@ -861,7 +820,7 @@ func TestSetupIsRefused(t *testing.T) {
 		t.Parallel()
 		m := newMachine(t, db).boot()
 		m.host.Privileged = false
-		wantTexts(t, m.setup("", "--dry-run").want(t, exit.OK).stdout, "create the account 'bookside_", "write /etc/bookside/dsn, readable by root and the group bookside only", "Nothing was done.")
+		expect.Texts(t, m.setup("", "--dry-run").want(t, exit.OK).stdout, "create the account 'bookside_", "write /etc/bookside/dsn, readable by root and the group bookside only", "Nothing was done.")
 		m.wantUntouched()
 	})
 }
@@ -902,7 +861,7 @@ func TestPrintedLineWorks(t *testing.T) {
 				}
 				return new(net.Dialer).DialContext(ctx, network, address)
 			}
-			wantTexts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "GET, PUT and DELETE arrive at "+home+"/wp-json/latepoint-api/v1.\n")
+			expect.Texts(t, m.setup("", "--yes", "--no-wait").want(t, exit.OK).stdout, "GET, PUT and DELETE arrive at "+home+"/wp-json/latepoint-api/v1.\n")
 			if err := os.RemoveAll(filepath.Join(m.root, "etc/bookside")); err != nil { // as an undo does
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // withSocket returns a command that runs the program with an inherited file.
@@ -26,19 +27,13 @@ func TestInvalidInheritedSockets(t *testing.T) {
 	t.Parallel()
 	db := fixtures.Shared(t, fixtures.Small(now))
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
 	socket, err := listener.(*net.UnixListener).File()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = socket.Close() })
 	ordinary, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = ordinary.Close() })
 	for _, test := range []struct {
 		name, count string
@@ -56,7 +51,7 @@ func TestInvalidInheritedSockets(t *testing.T) {
 			if err == nil || command.ProcessState.ExitCode() != exit.Failure {
 				t.Errorf("ended with %v, want exit code %d", err, exit.Failure)
 			}
-			wantTexts(t, string(text), test.want)
+			expect.Texts(t, string(text), test.want)
 		})
 	}
 }
@@ -66,8 +61,6 @@ func TestInvalidInheritedSockets(t *testing.T) {
 func TestSystemdUnreachable(t *testing.T) {
 	t.Parallel()
 	s := serve(t, settingsFor(fixtures.Shared(t, fixtures.Small(now)), "LISTEN_PID=1", "LISTEN_FDS=1", "NOTIFY_SOCKET=/nowhere/notify"))
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
-	wantTexts(t, s.stderr.String(), "systemd could not be notified", "notify systemd of READY=1: ", "notify systemd of STOPPING=1: ")
+	expect.Succeeded(t, s.stop())
+	expect.Texts(t, s.stderr.String(), "systemd could not be notified", "notify systemd of READY=1: ", "notify systemd of STOPPING=1: ")
 }

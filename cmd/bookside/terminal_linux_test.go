@@ -12,24 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bookside/bookside/cmd/internal/printable"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // terminal returns a terminal, and a function that closes it and returns what was written to it.
 func terminal(t *testing.T) (tty *os.File, read func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = master.Close() })
 	descriptor := int(master.Fd())
-	if err := unix.IoctlSetPointerInt(descriptor, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, unix.IoctlSetPointerInt(descriptor, unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(descriptor, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if tty, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +37,7 @@ func terminal(t *testing.T) (tty *os.File, read func() string) {
 	}()
 	return tty, func() string {
 		t.Helper()
-		if err := tty.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, tty.Close())
 		<-ended
 		return strings.ReplaceAll(written.String(), "\r\n", "\n")
 	}

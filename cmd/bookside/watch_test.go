@@ -8,6 +8,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -16,15 +17,11 @@ import (
 func post(t *testing.T, url, key, body string) (status int, answer string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	request.Header.Set("X-API-Key", key)
 	request.Header.Set("Content-Type", "application/json")
 	status, answer, err = sendOnce(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return status, answer
 }
 
@@ -47,14 +44,10 @@ func TestRevokedUnderTheServer(t *testing.T) {
 	owner := settingsFor(db)
 	run(t, owner, "", "migrate").want(t, exit.OK)
 	open, err := wpdb.Open(t.Context(), wpdb.Config{DSN: db.DSN, Prefix: db.Prefix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() { _ = open.Close() }()
 	schema, err := open.Schema(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	grants := []string{"SELECT, UPDATE, DELETE, ALTER ON *"}
 	for _, table := range wpdb.Tables() {
 		if schema.Has(table) {
@@ -70,15 +63,15 @@ func TestRevokedUnderTheServer(t *testing.T) {
 	s := serve(t, env)
 	s.eventually("a first look", func() bool { return s.reported(monitor.WritesGood) != "" })
 
-	execute(t, db.SQL, "REVOKE INSERT ON "+parts.Database+".wp_bookside_change_inbox FROM "+user)
+	db.Execute(t, "REVOKE INSERT ON "+parts.Database+".wp_bookside_change_inbox FROM "+user)
 	if status, body := post(t, s.url+"/v1/customers", key, `{"first_name":"Ada","last_name":"L","email":"ada@example.org"}`); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d: %s", status, body)
 	}
 	const lacking = "minor the database user lacks INSERT on wp_bookside_change_inbox: requests that write there are refused. "
 	s.eventually("the word of /readyz?verbose", func() bool { return strings.HasPrefix(s.reported(monitor.WritesRefused), lacking) })
 	got := run(t, env, "", "check").want(t, exit.OK)
-	wantTexts(t, got.stdout, "! writes refused", strings.TrimPrefix(lacking, "minor "), "GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON `"+parts.Database+"`.`wp_bookside_change_inbox`")
-	execute(t, db.SQL, "GRANT INSERT ON "+parts.Database+".wp_bookside_change_inbox TO "+user)
+	expect.Texts(t, got.stdout, "! writes refused", strings.TrimPrefix(lacking, "minor "), "GRANT SELECT, INSERT, UPDATE, DELETE, ALTER ON `"+parts.Database+"`.`wp_bookside_change_inbox`")
+	db.Execute(t, "GRANT INSERT ON "+parts.Database+".wp_bookside_change_inbox TO "+user)
 	s.eventually("that all is well", func() bool { return s.reported(monitor.WritesGood) != "" })
-	wantTexts(t, s.stderr.String(), "requests that write are refused", "the database user may write again")
+	expect.Texts(t, s.stderr.String(), "requests that write are refused", "the database user may write again")
 }

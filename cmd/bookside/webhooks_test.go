@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/cmd/internal/exit"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // newWebhook creates a webhook by the API of a server.
 func newWebhook(t *testing.T, url, key, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/webhooks", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	request.Header.Set("X-API-Key", key)
 	request.Header.Set("Content-Type", "application/json")
 	if status, answer, err := sendOnce(request); err != nil || status != http.StatusCreated {
@@ -55,32 +54,26 @@ func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 		}
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.url+"/v1/services/1", strings.NewReader(`{"name":"Renamed"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	request.Header.Set("X-API-Key", key)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
 		t.Fatalf("status %d", response.StatusCode)
 	}
 	byAPI := []string{`"type":"service.updated"`, `"origin":"api"`, `"name":"Renamed"`}
-	wantTexts(t, next(), byAPI...)
+	expect.Texts(t, next(), byAPI...)
 	// Changes by others are found once the first pass has ended.
 	for passed := 0; passed == 0; time.Sleep(5 * time.Millisecond) {
 		db.Scan(t, "SELECT COUNT(*) FROM "+db.Prefix+"bookside_change_positions WHERE name = 'bookings' AND position > floor", &passed)
 	}
-	if err := server.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, server.Process.Kill())
 	_ = server.Wait() // it was killed
 	release <- true
 	// While no server runs.
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"latepoint_bookings SET status = 'cancelled' WHERE status <> 'cancelled' ORDER BY id LIMIT 1")
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_webhook_deliveries SET due_at = created_at") // lets the claim run out
-	execute(t, db.SQL, "UPDATE "+db.Prefix+"bookside_change_positions SET expires_at = NULL")     // and the journal's lease
+	db.Execute(t, "UPDATE "+db.Prefix+"latepoint_bookings SET status = 'cancelled' WHERE status <> 'cancelled' ORDER BY id LIMIT 1")
+	db.Execute(t, "UPDATE "+db.Prefix+"bookside_webhook_deliveries SET due_at = created_at") // lets the claim run out
+	db.Execute(t, "UPDATE "+db.Prefix+"bookside_change_positions SET expires_at = NULL")     // and the journal's lease
 	server = startProcess(t, env)
 	arrived := []string{next()}
 	release <- true
@@ -89,17 +82,13 @@ func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 	if !strings.Contains(arrived[0], byAPI[0]) { // events about different records have no order
 		slices.Reverse(arrived)
 	}
-	wantTexts(t, arrived[0], byAPI...)
-	wantTexts(t, arrived[1], `"type":"booking.status_changed"`, `"new_status":"cancelled"`, `"origin":"found"`, `"record":{"id":`)
-	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	expect.Texts(t, arrived[0], byAPI...)
+	expect.Texts(t, arrived[1], `"type":"booking.status_changed"`, `"new_status":"cancelled"`, `"origin":"found"`, `"record":{"id":`)
+	expect.NoError(t, server.Process.Signal(syscall.SIGTERM))
 	if err := server.Wait(); err != nil {
 		t.Errorf("the program ended with %v\n%s", err, server.stderr)
 	}
-	if got := queryText(t, db, "SELECT GROUP_CONCAT(DISTINCT status) FROM "+db.Prefix+"bookside_webhook_deliveries"); got != "delivered" {
-		t.Errorf("deliveries %s", got)
-	}
+	expect.Equal(t, "delivered", queryText(t, db, "SELECT GROUP_CONCAT(DISTINCT status) FROM "+db.Prefix+"bookside_webhook_deliveries"), "deliveries")
 }
 
 func TestWebhookSecretsAreEncryptedByTheProgram(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestCheck(t *testing.T) {
@@ -23,9 +24,7 @@ func TestCheck(t *testing.T) {
 	}))
 	defer console.Close()
 	_, port, err := net.SplitHostPort(console.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if printed, err := output(t, "check", "--console", "0.0.0.0:"+port); err != nil || printed != "ready\n" || asked != "GET /readyz" {
 		t.Errorf("%v, %q, asked for %s", err, printed, asked)
 	}
@@ -45,9 +44,7 @@ func TestCheck(t *testing.T) {
 func TestListening(t *testing.T) {
 	t.Parallel()
 	c, err := listening([]string{"BOOKSIDE_SERVER__LISTEN=0.0.0.0:80", "BOOKSIDE_ADMIN__LISTEN=0.0.0.0:81", "BOOKSIDE_ADMIN__HOSTS=demo, other", "BOOKSIDE_LOG__LEVEL=debug"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	want := settings.Default()
 	want.Server.Listen, want.Admin.Listen, want.Admin.Hosts = "0.0.0.0:80", "0.0.0.0:81", []string{"demo", "other"}
 	if diff := cmp.Diff(want, c, cmpopts.IgnoreFields(settings.Config{}, "DB.Prefix")); diff != "" {
@@ -60,14 +57,10 @@ func TestReachable(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{"127.0.0.1:0": "127.0.0.1:", "0.0.0.0:0": "localhost:", ":0": "localhost:"} {
 		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", listen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if got := reachable(listener); !strings.HasPrefix(got, want) || strings.HasSuffix(got, ":0") {
 			t.Errorf("%s is reached at %s", listen, got)
 		}
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, listener.Close())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bookside/bookside/cmd/internal/settings"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestComposeFile: docker/testing runs the program with flags and commands that it has, and its README names
@@ -16,9 +17,7 @@ import (
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docker/testing/compose.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var file struct {
 		Services struct {
 			API struct {
@@ -28,9 +27,7 @@ func TestComposeFile(t *testing.T) {
 			Reset struct{ Command string }
 		}
 	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, yaml.Unmarshal(text, &file))
 	if len(file.Services.API.Command) == 0 || file.Services.Reset.Command == "" {
 		t.Fatal("the services have no commands")
 	}
@@ -41,13 +38,9 @@ func TestComposeFile(t *testing.T) {
 			t.Errorf("there is no flag for %s", argument)
 		}
 	}
-	if err := reset("").ParseFlags(strings.Fields(file.Services.Reset.Command)[1:]); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, reset("").ParseFlags(strings.Fields(file.Services.Reset.Command)[1:]))
 	document, err := os.ReadFile("../../docker/testing/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, found := range regexp.MustCompile(`\$\{(\w+):-([^}]*)\}`).FindAllStringSubmatch(string(text), -1) {
 		row := regexp.MustCompile("(?m)^\\|[^|\n]*`" + found[1] + "`.*$").FindString(string(document))
 		if !strings.Contains(row, found[2]) || row == "" {

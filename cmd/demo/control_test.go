@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/middleware"
 )
 
@@ -71,14 +72,10 @@ func (d demo) state(t *testing.T) (state []string) {
 	t.Helper()
 	for _, path := range []string{"/bookings", "/orders", "/customers", "/payments", "/webhooks", "/changes", "/availability?service_id=1&agent_id=1&date=2027-01-11"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.api+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		request.Header.Set("X-API-Key", d.key)
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		body, err := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		if err != nil || response.StatusCode != http.StatusOK {
@@ -112,19 +109,13 @@ func TestReset(t *testing.T) {
 			var changes struct{ Cursor string }
 			ask(t, http.MethodGet, d.api+"/changes", d.key, "", &changes)
 			d.control(t, http.MethodPost, "/clock", `{"advance":"30h"}`, http.StatusOK)
-			if answer := d.control(t, http.MethodPost, "/reset", "", http.StatusOK); answer.Now != "2027-01-11T08:00:00+01:00" {
-				t.Errorf("the clock shows %s", answer.Now)
-			}
+			expect.Equal(t, "2027-01-11T08:00:00+01:00", d.control(t, http.MethodPost, "/reset", "", http.StatusOK).Now, "the clock")
 			if diff := cmp.Diff(loaded, d.state(t)); diff != "" {
 				t.Fatalf("round %d (-loaded +reset):\n%s", round, diff)
 			}
-			if status := ask(t, http.MethodGet, d.api+"/changes?cursor="+url.QueryEscape(changes.Cursor), d.key, "", nil); status != http.StatusGone {
-				t.Errorf("the cursor of another journal: status %d", status)
-			}
+			expect.Equal(t, http.StatusGone, ask(t, http.MethodGet, d.api+"/changes?cursor="+url.QueryEscape(changes.Cursor), d.key, "", nil), "the cursor of another journal: status")
 		}
-		if ids[0] != ids[1] {
-			t.Errorf("the first booking has id %d, after a reset %d", ids[0], ids[1])
-		}
+		expect.Equal(t, ids[1], ids[0], "the first booking after a reset")
 	})
 }
 
@@ -209,21 +200,13 @@ func TestClock(t *testing.T) {
 		ask(t, http.MethodGet, d.api+"/availability?service_id=1&agent_id=1&date=2027-01-11", d.key, "", &answer)
 		return strings.Join(answer.Data.Slots, " ")
 	}
-	if slots := free(); slots != "10:00 10:30 11:00" {
-		t.Errorf("at eight, %s are free", slots)
-	}
+	expect.Equal(t, "10:00 10:30 11:00", free(), "at eight")
 	if status := ask(t, http.MethodPost, d.api+"/holds", d.key, monday("2027-01-11", "11:00"), nil); status != http.StatusCreated {
 		t.Fatalf("hold a slot: status %d", status)
 	}
-	if slots := free(); slots != "10:00" {
-		t.Errorf("while one is held, %s are free", slots)
-	}
-	if answer := d.control(t, http.MethodPost, "/clock", `{"now":"2027-01-11T10:30"}`, http.StatusOK); answer.Now != "2027-01-11T10:30:00+01:00" {
-		t.Errorf("the clock shows %s", answer.Now)
-	}
-	if slots := free(); slots != "10:30 11:00" {
-		t.Errorf("at half past ten, when the hold has expired, %s are free", slots)
-	}
+	expect.Equal(t, "10:00", free(), "while one is held")
+	expect.Equal(t, "2027-01-11T10:30:00+01:00", d.control(t, http.MethodPost, "/clock", `{"now":"2027-01-11T10:30"}`, http.StatusOK).Now, "the clock")
+	expect.Equal(t, "10:30 11:00", free(), "at half past ten, when the hold has expired")
 	d.book(t, "2027-01-18", "10:00")
 	<-tries
 	for range 2 { // due after seconds, and minutes
@@ -275,14 +258,10 @@ func (d demo) login(t *testing.T) []*http.Cookie {
 	}
 	form := strings.NewReader(url.Values{"token": {issued.Token}}.Encode())
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.admin+"/console/login", form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	request.Header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Origin": {d.admin}}
 	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_ = response.Body.Close()
 	if to := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || to != "/console" {
 		t.Errorf("the new token: status %d, leads to %q", response.StatusCode, to)
@@ -297,16 +276,12 @@ func TestConsolePages(t *testing.T) {
 	session := d.login(t)
 	open := func(path string) string {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.admin+"/console"+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, cookie := range session {
 			request.AddCookie(cookie)
 		}
 		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		text, err := io.ReadAll(response.Body)
 		if err = errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || strings.Contains(string(text), "Bookside failed") || !strings.Contains(string(text), "Log out") {
 			t.Errorf("%s: status %d, %v: %s", path, response.StatusCode, err, text)
@@ -342,9 +317,7 @@ func TestControlIsNotForPages(t *testing.T) {
 			request.RemoteAddr, request.Header = "127.0.0.1:40000", header
 			recorder := httptest.NewRecorder()
 			handler.ServeHTTP(recorder, request)
-			if recorder.Code != http.StatusForbidden {
-				t.Errorf("%s for %s: status %d", path, name, recorder.Code)
-			}
+			expect.Equal(t, http.StatusForbidden, recorder.Code, path, " for ", name, ": status")
 		}
 	}
 	recorder := httptest.NewRecorder()
@@ -373,9 +346,7 @@ func TestControlIsForThisMachine(t *testing.T) {
 	const local = "127.0.0.1:40000"
 	for path := range c.routes() {
 		for _, host := range []string{"localhost:8081", "127.0.0.1:8081", "[::1]:8081", "localhost"} {
-			if status := send(path, local, host, http.Header{}); status != http.StatusOK {
-				t.Errorf("%s at %s: status %d", path, host, status)
-			}
+			expect.Equal(t, http.StatusOK, send(path, local, host, http.Header{}), path, " at ", host, ": status")
 		}
 	}
 	for name, from := range map[string]struct {
@@ -391,19 +362,13 @@ func TestControlIsForThisMachine(t *testing.T) {
 		"another proxy":       {"127.0.0.2:40000", "localhost:8081", http.Header{"Forwarded": {"for=192.0.2.9"}}},
 	} {
 		for path := range c.routes() {
-			if status := send(path, from.peer, from.host, from.header); status != http.StatusUnauthorized {
-				t.Errorf("%s at %s: status %d", name, path, status)
-			}
+			expect.Equal(t, http.StatusUnauthorized, send(path, from.peer, from.host, from.header), name, " at ", path, ": status")
 			known := http.Header{"X-Api-Key": {"lp_test_known"}}
 			maps.Copy(known, from.header)
-			if status := send(path, from.peer, from.host, known); status != http.StatusOK {
-				t.Errorf("%s at %s, with the key: status %d", name, path, status)
-			}
+			expect.Equal(t, http.StatusOK, send(path, from.peer, from.host, known), name, " at ", path, ", with the key: status")
 		}
 	}
 	for guess, want := range []int{http.StatusUnauthorized, http.StatusUnauthorized, http.StatusUnauthorized, http.StatusTooManyRequests} {
-		if status := send("/login-token", "192.0.2.10:40000", "192.0.2.1:8081", http.Header{"X-Api-Key": {fmt.Sprint("lp_test_", guess)}}); status != want {
-			t.Errorf("guess %d: status %d", guess, status)
-		}
+		expect.Equal(t, want, send("/login-token", "192.0.2.10:40000", "192.0.2.1:8081", http.Header{"X-Api-Key": {fmt.Sprint("lp_test_", guess)}}), "guess ", guess, ": status")
 	}
 }

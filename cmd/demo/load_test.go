@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
@@ -70,9 +71,7 @@ func TestLoad(t *testing.T) {
 		if printed, err := output(t, "load", database.AdminDSN, text); err != nil || printed != "loaded; the tables begin with wp_\n" {
 			t.Fatalf("%v, %q", err, printed)
 		}
-		if diff := cmp.Diff([]string{"Anna"}, agents()); diff != "" {
-			t.Errorf("agents (-want +got):\n%s", diff)
-		}
+		expect.Equal(t, []string{"Anna"}, agents(), "agents")
 	}
 	database.Execute(t, "CREATE TABLE wp_terms (term_id INT PRIMARY KEY)", "UPDATE wp_latepoint_agents SET first_name = 'Real'")
 	_, err := output(t, "load", database.AdminDSN, text)
@@ -97,9 +96,7 @@ func TestDump(t *testing.T) {
 	text := fixtures.WriteFile(t, "site.yaml", "services: [{name: Massage, agents: [Anna]}]\nbookings: [{service: Massage, customer: Grace Hopper, start: tomorrow 10:00}]\n")
 	dumped := func(args ...string) string {
 		printed, err := output(t, append([]string{"dump"}, args...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return printed
 	}
 	first := dumped(text, "--now", "2027-03-01 08:00")
@@ -143,16 +140,12 @@ func TestFixtureFiles(t *testing.T) {
 func TestAnonymisedIsServed(t *testing.T) {
 	real := fixtures.New(t, fixtures.Small(clock()))
 	dumped, err := output(t, "dump", "--anonymise", real.AdminDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if name := "Miriam"; strings.Contains(dumped, name) {
 		t.Errorf("the dump has %s", name)
 	}
 	whole, err := output(t, "dump", "--now", clock().Format(time.RFC3339))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	answers := map[string]map[string]int{}
 	for name, dump := range map[string]string{"whole": whole, "anonymised": dumped} {
 		t.Run(name, func(t *testing.T) { // one at a time: a process has one embedded engine
@@ -173,9 +166,7 @@ func TestAnonymisedIsServed(t *testing.T) {
 						Slots []string `json:"available_slots"`
 					}
 				}
-				if status := ask(t, http.MethodGet, d.api+"/availability?service_id=1&agent_id=1&date="+date, "lp_test_dump", "", &free); status != http.StatusOK {
-					t.Errorf("%s %s: status %d", name, date, status)
-				}
+				expect.Equal(t, http.StatusOK, ask(t, http.MethodGet, d.api+"/availability?service_id=1&agent_id=1&date="+date, "lp_test_dump", "", &free), name, " ", date, ": status")
 				for _, slot := range free.Data.Slots {
 					answers[name][date+" "+slot]++
 				}
@@ -198,9 +189,7 @@ func TestAnonymisedIsServed(t *testing.T) {
 // TestDumpIsServed: the demo serves a dump from memory, at its time.
 func TestDumpIsServed(t *testing.T) {
 	dumped, err := output(t, "dump", fixtures.WriteFile(t, "site.yaml", sitefile.Example))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	file := fixtures.WriteFile(t, "site.sql", dumped)
 	d := startDemo(t, clock, "--fixtures", file)
 	var list struct {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var (
@@ -124,9 +125,7 @@ func clock() time.Time { return time.Date(2027, 1, 11, 7, 0, 0, 0, time.UTC) }
 func wantPage(t *testing.T, url, html string) {
 	t.Helper()
 	response, err := http.Get(url) //nolint:noctx // the test has a time limit
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	body, err := io.ReadAll(response.Body)
 	if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), html) {
 		t.Errorf("%s: status %d, %v, %.300s", url, response.StatusCode, err, body)
@@ -165,28 +164,20 @@ func wantWrites(t *testing.T, bookings, key string) {
 	if status := ask(t, http.MethodPut, booking, key, `{"start_time":"`+last+`"}`, &created); status != http.StatusOK || created.Data.Start != last {
 		t.Errorf("move: status %d, %+v", status, created)
 	}
-	if status := ask(t, http.MethodDelete, booking+"?force=true", key, "", nil); status != http.StatusOK {
-		t.Errorf("delete: status %d", status)
-	}
+	expect.Equal(t, http.StatusOK, ask(t, http.MethodDelete, booking+"?force=true", key, "", nil), "delete: status")
 }
 
 // ask sends a request and decodes the response.
 func ask(t *testing.T, method, url, key, body string, into any) (status int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	request.Header.Set("X-API-Key", key)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if into != nil {
 		err = json.NewDecoder(response.Body).Decode(into)
 	}
-	if err := errors.Join(err, response.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(err, response.Body.Close()))
 	return response.StatusCode
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
@@ -20,9 +21,7 @@ func TestExamples(t *testing.T) {
 	fixtures.RequireTime(t)
 	site := fixtures.WriteFile(t, "site.yaml", sitefile.Example)
 	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS(examples)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.CopyFS(folder, os.DirFS(examples)))
 	npm := func(program string) []string {
 		return []string{filepath.Join(folder, "node_modules", ".bin", program)}
 	}

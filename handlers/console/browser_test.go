@@ -154,9 +154,7 @@ func manageKeys(k *keyboard, s *consoleServer, copies cdp.PermissionSetting) {
 	k.press(" ")
 	const ticked = `[...document.querySelectorAll("#agents :checked")].map(box => box.value).join()`
 	k.until(ticked + " === '3'") // and no longer all
-	if got := k.eval(`document.querySelector("#agents [type=checkbox]").click() || ` + ticked); got != "" {
-		k.t.Errorf("after all, %q is still ticked", got)
-	}
+	expect.Equal(k.t, "", k.eval(`document.querySelector("#agents [type=checkbox]").click() || `+ticked), "after all")
 	k.activate("Create the key")
 	k.arrives("Error: New key")
 	expect.Equal(t, "alert", k.eval("document.activeElement.getAttribute('role')"), "the focus is on ", k.eval("document.activeElement.outerHTML"))

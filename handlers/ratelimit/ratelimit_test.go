@@ -54,9 +54,7 @@ func newServer(t *testing.T, limits ratelimit.Limits, shared func(s *server) *ra
 			return
 		}
 		c.Response().Header().Set("Retry-After", strconv.FormatInt(limited.RetryAfter, 10))
-		if err := c.String(http.StatusTooManyRequests, limited.Message); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, c.String(http.StatusTooManyRequests, limited.Message))
 	}
 	e.GET("/", func(c echo.Context) error {
 		if err := limiter.Charge(c, 1); err != nil {
@@ -161,9 +159,7 @@ func redisClient(t *testing.T, url string) *redis.Client {
 	options.PoolSize = 100 // after as many errors the client would dial only once a second
 	client := redis.NewClient(options)
 	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.Succeeded(t, client.Close())
 	})
 	return client
 }

@@ -8,15 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -27,9 +25,7 @@ func gzipped(t *testing.T, text string) string {
 	if _, err := w.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	return b.String()
 }
 
@@ -78,12 +74,8 @@ func TestLogLines(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			traffic, err := ReadLogs([]string{write(t, "access.log", test.line+"\n")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(texts(traffic.Requests), " "); got != test.want {
-				t.Errorf("requests %q, want %q", got, test.want)
-			}
+			expect.NoError(t, err)
+			expect.Equal(t, test.want, strings.Join(texts(traffic.Requests), " "), "requests")
 		})
 	}
 }
@@ -97,17 +89,11 @@ func TestRotatedLogsAreReadOnceEach(t *testing.T) {
 		"access.log.1":    strings.ReplaceAll(line, "%s", "2"),
 		"access.log.2.gz": gzipped(t, strings.ReplaceAll(line, "%s", "3")+strings.ReplaceAll(line, "%s", "2")+strings.ReplaceAll(strings.ReplaceAll(line, "%s", "3"), "GET", "PUT")),
 	} {
-		if err := os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(directory, name), []byte(text), 0o600))
 	}
 	traffic, err := ReadLogs([]string{filepath.Join(directory, "access.log*"), filepath.Join(directory, "access.log.1")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"/bookings/1", "/bookings/2", "/bookings/3"}, texts(traffic.Requests)); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, []string{"/bookings/1", "/bookings/2", "/bookings/3"}, texts(traffic.Requests), "requests")
 	if traffic.Lines != 6 || traffic.Requests[0].times != 2 {
 		t.Errorf("%d lines, the first one %d times", traffic.Lines, traffic.Requests[0].times)
 	}
@@ -126,12 +112,8 @@ func TestReadList(t *testing.T) {
 	t.Parallel()
 	list := "# comment\n\n/bookings?page=2&api_key=s\nGET /agents/3\nhttps://example.com/wp-json/latepoint-api/v1/status\n/wp-json/latepoint-api/v1/orders\n"
 	traffic, err := ReadList(write(t, "list", list))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"/bookings?page=2", "/agents/3", "/status", "/orders"}, texts(traffic.Requests)); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, []string{"/bookings?page=2", "/agents/3", "/status", "/orders"}, texts(traffic.Requests), "requests")
 	if _, err := ReadList(write(t, "list", "/status\nPOST /bookings\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("a POST in the list: %v", err)
 	}
@@ -146,10 +128,6 @@ func TestPickTakesShapesInTurn(t *testing.T) {
 		traffic.add(r)
 	}
 	want := []string{"/bookings/2", "/bookings?page=1", "/customers?page=1", "/bookings/1"}
-	if diff := cmp.Diff(want, texts(traffic.Pick(testRoutes, 4))); diff != "" {
-		t.Errorf("picked (-want +got):\n%s", diff)
-	}
-	if all := traffic.Pick(testRoutes, 0); len(all) != 5 {
-		t.Errorf("without a limit %d requests, want 5", len(all))
-	}
+	expect.Equal(t, want, texts(traffic.Pick(testRoutes, 4)), "picked")
+	expect.Equal(t, 5, len(traffic.Pick(testRoutes, 0)), "without a limit")
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // testRoutes are the routes of a small API.
@@ -56,9 +56,7 @@ func sideOf(t *testing.T, h http.Handler, key string) *Side {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	s, err := NewSide(server.URL, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return s
 }
 
@@ -168,9 +166,7 @@ func TestStandIn(t *testing.T) {
 			got := summary(result)
 			slices.Sort(got)
 			slices.Sort(test.want)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("found (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, test.want, got, "found")
 			differs := slices.ContainsFunc(test.want, func(text string) bool { return strings.HasPrefix(text, "differs") })
 			if result.Different() != differs || result.Err() != nil || len(result.Routes) != 1 || result.Routes[0].Requests != 1 {
 				t.Errorf("%+v", result)
@@ -203,9 +199,7 @@ func TestNoise(t *testing.T) {
 				php.replies = append(php.replies, reply{body: body})
 			}
 			result := newRun(t, php, &standIn{replies: []reply{{body: test.bookside}}}).Compare(t.Context(), []Request{requestOf(t, "/bookings")})
-			if diff := cmp.Diff(test.want, summary(result)); diff != "" {
-				t.Errorf("found (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, test.want, summary(result), "found")
 		})
 	}
 }
@@ -248,13 +242,9 @@ func TestRequestsAreSentWithoutTheKeysOfOthers(t *testing.T) {
 		Compare(t.Context(), []Request{requestOf(t, "/bookings?k=php-key&page=2&l=our-key&_fields=id")})
 	close(urls)
 	for url := range urls {
-		if url != apiPath+"/bookings?_fields=id&page=2" {
-			t.Errorf("requested %s", url)
-		}
+		expect.Equal(t, apiPath+"/bookings?_fields=id&page=2", url, "requested")
 	}
-	if result.Compared != 1 {
-		t.Errorf("%+v", result)
-	}
+	expect.Equal(t, 1, result.Compared, result)
 }
 
 // TestTry: a run starts only if both servers accept their keys.
@@ -294,11 +284,7 @@ func TestURLs(t *testing.T) {
 		"https://example.com/wp-json/latepoint-api/v1":      "https://example.com/wp-json/latepoint-api/v1/coupons/A%2FB?page=2",
 	} {
 		s, err := NewSide(base, "key")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := s.url(r.path, r.query); got != want {
-			t.Errorf("%s: %s, want %s", base, got, want)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, want, s.url(r.path, r.query), base)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 func TestFindSites(t *testing.T) {
@@ -45,16 +45,12 @@ func TestFindSites(t *testing.T) {
 				}
 			}
 			sites, err := findSites(files, test.directory)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			var got []string
 			for _, site := range sites {
 				got = append(got, site.String()+" "+site.Config)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("sites (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, test.want, got, "sites")
 		})
 	}
 }
@@ -64,18 +60,12 @@ func TestLinkedSites(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for _, folder := range []string{"usr/share/wordpress", "var/www"} {
-		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Join(root, folder), 0o755))
 	}
 	for _, name := range []string{"wp-load.php", "wp-config.php"} {
-		if err := os.WriteFile(filepath.Join(root, "usr/share/wordpress", name), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(filepath.Join(root, "usr/share/wordpress", name), nil, 0o644))
 	}
-	if err := os.Symlink("../../usr/share/wordpress", filepath.Join(root, "var/www/blog")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Symlink("../../usr/share/wordpress", filepath.Join(root, "var/www/blog")))
 	sites, err := findSites(os.DirFS(root), "")
 	if err != nil || len(sites) != 1 {
 		t.Errorf("%v: %v", err, sites)

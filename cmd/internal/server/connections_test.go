@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -29,9 +28,7 @@ func bareServer(t *testing.T, memory int64, handler http.Handler) (address strin
 	go func() { ended <- server.Serve(&boundedListener{listener, all}) }()
 	t.Cleanup(func() {
 		_ = server.Close()
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
+		expect.Error(t, http.ErrServerClosed, <-ended)
 	})
 	return listener.Addr().String(), all
 }
@@ -81,9 +78,7 @@ func TestStopDoesNotWaitForHeaders(t *testing.T) {
 				t.Fatal(err)
 			}
 			request(t, dial(t, listener.Addr().String())) // once this succeeds, the earlier connection is accepted
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
+			expect.Succeeded(t, stop())
 		})
 	}
 }

@@ -50,9 +50,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	if err := <-written; err == nil {
 		t.Error("all was written though nothing was read")
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, stop())
 }
 
 // TestDrainCancelsRequests: a request that does not end is canceled.
@@ -96,9 +94,7 @@ func TestServeEndsWithListener(t *testing.T) {
 	if err := <-s.ended; err == nil {
 		t.Error("no error")
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, stop())
 }
 
 func TestDialable(t *testing.T) {

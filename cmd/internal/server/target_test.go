@@ -2,7 +2,6 @@ package server
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -132,9 +131,7 @@ func TestTarget(t *testing.T) {
 			if got.Config.Prefix != test.wantPrefix || got.Config.DSN != test.wantDSN {
 				t.Errorf("prefix %q, DSN %q; want %q, %q", got.Config.Prefix, got.Config.DSN, test.wantPrefix, test.wantDSN)
 			}
-			if printed := got.Address + got.Database + got.Credentials; strings.Contains(printed, password) {
-				t.Errorf("told to people: %s", printed)
-			}
+			expect.NoTexts(t, got.Address+got.Database+got.Credentials, password)
 		})
 	}
 }
@@ -145,8 +142,6 @@ func TestLockWait(t *testing.T) {
 	for request, want := range map[string]time.Duration{"1s": time.Second, "7s": time.Second, "15s": 3 * time.Second, "1m": 15 * time.Second} {
 		opened, err := NewTarget(configOfSite(t, "", "BOOKSIDE_SERVER__REQUEST_TIMEOUT="+request))
 		expect.NoError(t, err)
-		if got := opened.Config; got.LockWait != want {
-			t.Errorf("%s: %v, want %v", request, got.LockWait, want)
-		}
+		expect.Equal(t, want, opened.Config.LockWait, request)
 	}
 }

@@ -181,9 +181,7 @@ func TestOtherProgramsVariablesAreIgnored(t *testing.T) {
 		"BOOKSIDE_SERVICE_HOST=10.0.0.1", "BOOKSIDE_SERVICE_PORT=80", "BOOKSIDE_SERVICE_PORT_HTTP=80", "BOOKSIDE_PORT=tcp://10.0.0.1:80",
 		"BOOKSIDE_PORT_80_TCP=tcp://10.0.0.1:80", "BOOKSIDE_PORT_80_TCP_ADDR=10.0.0.1", "BOOKSIDE_MYSQL_SERVICE_HOST=10.0.0.2",
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	expect.Succeeded(t, err)
 }
 
 func TestInvalidSources(t *testing.T) {
@@ -243,9 +241,7 @@ func TestInvalidSources(t *testing.T) {
 				t.Fatalf("error %v, want exit code %d", err, exit.Usage)
 			}
 			expect.Texts(t, err.Error(), test.want)
-			if strings.Contains(err.Error(), secret) {
-				t.Errorf("the secret is told: %v", err)
-			}
+			expect.NoTexts(t, err.Error(), secret)
 		})
 	}
 }
