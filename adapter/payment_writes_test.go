@@ -177,11 +177,6 @@ func TestUpdatePayment(t *testing.T) {
 		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"), updatedRow("latepoint_order_invoices", 10, "status", "paid", "open"))
 	s.try("of no order", []string{"UPDATE wp_latepoint_transactions SET order_id = NULL WHERE id = 7"}, update(7, payments.Patch{Amount: euros("1")}),
 		updatedRow("latepoint_transactions", 7, "amount", "85.0000", "1.0000"))
-	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
-		if _, err := txUpdate(t.Context(), site, payments.Update, 99999, payments.Patch{Notes: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
-			t.Errorf("error %v, want not found", err)
-		}
-	})
 }
 
 func TestDeletePayment(t *testing.T) {

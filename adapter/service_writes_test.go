@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -57,20 +56,6 @@ func TestCreateService(t *testing.T) {
 	s.try("the first colour that is free", []string{"UPDATE wp_latepoint_services SET bg_color = LOWER(bg_color) WHERE id <> 3", "UPDATE wp_latepoint_services SET bg_color = NULL WHERE id = 3"},
 		create(catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("Bath")}}),
 		newService("Bath", map[string]any{"bg_color": "#26B7DD"}), serviceMeta("1", "durations", "[]"), history)
-	s.try("nothing where the transaction fails later", nil, func(t *testing.T, site *session.Session) {
-		failed := errors.New("no")
-		err := site.Transact(t.Context(), "create", func(tx *session.Tx) error {
-			created, err := catalog.CreateService(t.Context(), tx, catalog.NewService{ServicePatch: catalog.ServicePatch{Name: new("Bath")}})
-			if err != nil {
-				return err
-			}
-			if _, err := catalog.LoadService(t.Context(), tx.Session, created.ID, catalog.ServiceIncludes{}); err != nil {
-				t.Errorf("the service is not there yet: %v", err)
-			}
-			return failed
-		})
-		expect.Error(t, failed, err)
-	})
 }
 
 func TestUpdateService(t *testing.T) {
@@ -97,11 +82,6 @@ func TestUpdateService(t *testing.T) {
 		updatedRow("latepoint_services", 4), history,
 		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Update, Key: "70", Changed: map[string][2]any{"meta_value": {"old", "new"}, "updated_at": {nil, "<now_utc>"}}},
 		fixtures.Change{Table: "latepoint_service_meta", Op: fixtures.Delete, Key: "71"})
-	s.try("unknown", nil, func(t *testing.T, site *session.Session) {
-		if _, err := txUpdate(t.Context(), site, catalog.UpdateService, 99, catalog.ServicePatch{Name: new("x")}); domain.CodeOf(err) != domain.CodeNotFound {
-			t.Errorf("error %v, want not found", err)
-		}
-	})
 }
 
 func TestInvalidServiceNamesEveryField(t *testing.T) {

@@ -117,8 +117,7 @@ func TestOneStatementPerText(t *testing.T) {
 // TestLaterWithMuch: statements that are too large together are sent one by one.
 func TestLaterWithMuch(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	err := db.Transact(t.Context(), "write", func(tx *wpdb.DB) error {
 		for range 5 {
 			_, err := wpdb.Later(t.Context(), tx, "insert", sq.Insert(db.Name(wpdb.Activities)).Columns("code", "description").Values("large", strings.Repeat("x", 60_000)))

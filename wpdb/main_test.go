@@ -12,6 +12,7 @@ import (
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
+	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -23,6 +24,13 @@ var now = time.Date(2026, 11, 21, 0, 43, 0, 0, time.UTC)
 // configOf returns the configuration for a sample site.
 func configOf(database *fixtures.Database) wpdb.Config {
 	return wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 2}
+}
+
+// newSite opens a new site of LatePoint 5.1 as the program does.
+func newSite(t *testing.T) (*fixtures.Database, *wpdb.DB) {
+	t.Helper()
+	database := fixtures.New(t, fixtures.Legacy())
+	return database, wpdbtest.OpenConfig(t, configOf(database))
 }
 
 // withDSN changes the DSN of a configuration.

@@ -12,8 +12,7 @@ import (
 
 func TestOptionValues(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	read := func(want map[string]string, names ...string) {
 		t.Helper()
 		got, err := db.OptionValues(t.Context(), names...)
@@ -60,8 +59,7 @@ func TestConstantsReplaceOptions(t *testing.T) {
 
 func TestSettingValues(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	names := []string{"default_booking_status", "not_there", "twice", "null"}
 	read := func(want map[string]string) {
 		t.Helper()

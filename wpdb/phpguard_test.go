@@ -6,7 +6,6 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
-	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/wpdb"
@@ -44,8 +43,7 @@ func TestExecRejectsTablesOfPHP(t *testing.T) {
 // reads it as that text, on insert and on update.
 func TestUserMetaIsSerialised(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	const object, harmless = `O:12:"Some_Class":1:{s:1:"a";i:1;}`, `s:34:"O:12:"Some_Class":1:{s:1:"a";i:1;}";`
 	if err := db.AddUserMeta(t.Context(), 900,
 		wpdb.UserMeta{Key: "first_name", Value: wpdb.PHPText(object)},

@@ -178,8 +178,7 @@ func TestErrorsBetweenRows(t *testing.T) {
 // TestContainsFinds: wildcards in the text have no special meaning.
 func TestContainsFinds(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	_, db := newSite(t)
 	names := []string{"100%", "100 per cent", "a_b", "axb", `back\slash`, "backslash", `\%`, "%%"}
 	insert := sq.Insert(db.Name(wpdb.BookingMeta)).Columns("object_id", "meta_key", "meta_value")
 	for _, name := range names {

@@ -171,8 +171,7 @@ func TestColumnsOfAnOlderSite(t *testing.T) {
 // TestSchemaIsProbedAgain: it is probed again only after ForgetSchema and for another version.
 func TestSchemaIsProbedAgain(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	has := func(version, column string, want bool) {
 		t.Helper()
 		s, err := db.Schema(t.Context(), version)
@@ -201,8 +200,7 @@ func TestSchemaIsProbedAgain(t *testing.T) {
 // TestMissingTables: lost and restored tables are noticed without ForgetSchema.
 func TestMissingTables(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	database.Execute(t, "RENAME TABLE wp_latepoint_bookings TO elsewhere", "DROP TABLE wp_latepoint_activities")
 	expect.Equal(t, []wpdb.Table{wpdb.Bookings}, readSchema(t, db).Missing())
 	database.Execute(t, "RENAME TABLE elsewhere TO wp_latepoint_bookings")

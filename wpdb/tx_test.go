@@ -38,8 +38,7 @@ func markOf(t testing.TB, database *fixtures.Database) string {
 
 func TestTransactCommitsOrRollsBack(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	for _, c := range []struct {
 		name  string
 		fails error
@@ -72,8 +71,7 @@ func TestTransactCommitsOrRollsBack(t *testing.T) {
 
 func TestTransactPanics(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	func() {
 		defer func() {
 			expect.Equal(t, "a defect", recover(), "recovered")
@@ -92,8 +90,7 @@ func TestTransactPanics(t *testing.T) {
 // them back, and Transact runs it again.
 func TestTransactAfterDeadlock(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	var running, bothLocked sync.WaitGroup
 	bothLocked.Add(2)
 	const give = "UPDATE wp_latepoint_agents SET phone = CONCAT(COALESCE(phone, ''), ?) WHERE id = ?"
@@ -124,8 +121,7 @@ func TestTransactAfterDeadlock(t *testing.T) {
 // roll back the transaction before it runs again.
 func TestTransactAfterLockWait(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	other, err := database.SQL.BeginTx(t.Context(), nil)
 	expect.NoError(t, err)
 	if _, err := other.ExecContext(t.Context(), "SELECT id FROM wp_latepoint_agents WHERE id = 1 FOR UPDATE"); err != nil {
@@ -285,8 +281,7 @@ func TestTransactStopsWaiting(t *testing.T) {
 // back, and the error says why.
 func TestTransactEndsAtDeadline(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	db := wpdbtest.OpenConfig(t, configOf(database))
+	database, db := newSite(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	err := db.Transact(ctx, "mark", func(tx *wpdb.DB) error {

@@ -211,6 +211,14 @@ func (r *receiver) types() []string {
 	return types
 }
 
+// newDelivery returns an exchange with a webhook for all events.
+func newDelivery(t *testing.T) (*exchange, *receiver, Hook) {
+	t.Helper()
+	x, r := newExchange(t), newReceiver(t)
+	_, hook := x.add(r, "*")
+	return x, r, hook
+}
+
 // add adds a webhook to a receiver and returns its secret.
 func (x *exchange) add(r *receiver, events ...string) (secret string, hook Hook) {
 	x.t.Helper()

@@ -147,8 +147,7 @@ func TestMovedBookingIsDeletedForOthers(t *testing.T) {
 // seconds, and a webhook that only fails is disabled.
 func TestTriesEndAfterThreeDays(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	r.answerBy(func(w http.ResponseWriter, _ event) {
 		w.WriteHeader(http.StatusBadGateway)
 		_, _ = w.Write([]byte(strings.Repeat("ä", 400)))
@@ -202,8 +201,7 @@ func TestTriesEndAfterThreeDays(t *testing.T) {
 
 func TestReceiverAsksForAPause(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	asked := ""
 	r.answerBy(func(w http.ResponseWriter, _ event) {
 		w.Header().Set("Retry-After", asked)
@@ -239,8 +237,7 @@ func TestDisabledWebhookContinuesWhereItStopped(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		t.Run(fmt.Sprintf("skip %v", skip), func(t *testing.T) {
 			t.Parallel()
-			x, r := newExchange(t), newReceiver(t)
-			_, hook := x.add(r, "*")
+			x, r, hook := newDelivery(t)
 			r.answer(http.StatusInternalServerError)
 			x.enter(booking(1))
 			x.work()
@@ -277,8 +274,7 @@ func TestDisabledWebhookContinuesWhereItStopped(t *testing.T) {
 
 func TestGoneDisablesTheWebhook(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	r.answer(http.StatusGone)
 	x.enter(booking(1))
 	x.work()
@@ -351,8 +347,7 @@ func wantNumbers(t *testing.T, r *receiver, want ...int64) {
 
 func TestGivenUpDeliveryReleasesItsRecord(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	r.answerBy(func(w http.ResponseWriter, e event) {
 		if e.entry.Number == 1 {
 			w.WriteHeader(http.StatusBadRequest)
@@ -376,8 +371,7 @@ func TestGivenUpDeliveryReleasesItsRecord(t *testing.T) {
 // failing or, three days later, as one that only failed.
 func TestGivenUpDeliveryEndsFailing(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	r.answerBy(func(w http.ResponseWriter, e event) {
 		if e.entry.ResourceID != 7 {
 			w.WriteHeader(http.StatusBadRequest)
@@ -451,8 +445,7 @@ func TestSlowReceiverDelaysNobody(t *testing.T) {
 // another server sends the delivery at once.
 func TestStoppingServerCancelsTries(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	x.enter(booking(1))
 	ctx, stop := context.WithCancel(t.Context())
 	release := make(chan struct{})
@@ -473,8 +466,7 @@ func TestStoppingServerCancelsTries(t *testing.T) {
 // TestServersShareTheWork: several servers send each delivery once, in order for each record.
 func TestServersShareTheWork(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	for n := range int64(300) {
 		x.enter(booking(n%10 + 1))
 	}
@@ -513,8 +505,7 @@ func TestNothingIsLostWhereverAServerDies(t *testing.T) {
 	for name, lost := range map[string]bool{"before the database has it": true, "before the answer": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x, r := newExchange(t), newReceiver(t)
-			_, hook := x.add(r, "*")
+			x, r, hook := newDelivery(t)
 			for n := 0; ; n++ {
 				first := x.number
 				x.enter(booking(1), booking(2), booking(1))
@@ -877,8 +868,7 @@ func TestSecretsAreEncryptedWithAKey(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	x.enter(booking(1), booking(2))
 	x.Pass(time.Hour)
 	between := x.Now()
@@ -919,8 +909,7 @@ func TestReplay(t *testing.T) {
 // TestBacklogStaysInTheJournal: entries become deliveries only as fast as they are sent.
 func TestBacklogStaysInTheJournal(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	x.exec("INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, origin, at) SELECT seq, 'bookings', seq, 'updated', 'found', '2026-11-21 09:00:00' FROM " +
 		"(SELECT a.d + 10*b.d + 100*c.d + 1 AS seq FROM " + digits("a") + " JOIN " + digits("b") + " JOIN " + digits("c") + ") AS numbers")
 	x.number = 999
@@ -990,8 +979,7 @@ func TestTestIsSentOnce(t *testing.T) {
 
 func TestDeletedWebhookStops(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	x.enter(booking(1))
 	x.work()
 	r.took()
@@ -1026,8 +1014,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 // TestOldRowsAreSelected: the log is kept for thirty days, and that of a deleted webhook not at all.
 func TestOldRowsAreSelected(t *testing.T) {
 	t.Parallel()
-	x, r := newExchange(t), newReceiver(t)
-	_, hook := x.add(r, "*")
+	x, r, hook := newDelivery(t)
 	_, other := x.add(r, "booking.created")
 	x.enter(booking(1))
 	x.work()

@@ -91,11 +91,7 @@ func TestCompanionDecidesBookings(t *testing.T) {
 	}
 	post := func(path, body string) (int, string, http.Header) {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.s.url+"/v1"+path, strings.NewReader(body))
-		expect.NoError(t, err)
-		request.Header.Set("X-API-Key", s.key)
-		request.Header.Set("Content-Type", "application/json")
-		response, err := http.DefaultClient.Do(request)
+		response, err := http.DefaultClient.Do(apiRequest(t, http.MethodPost, s.s.url+"/v1"+path, s.key, body))
 		expect.NoError(t, err)
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -27,10 +26,7 @@ type erasureSite struct {
 // send sends a request and returns the response.
 func (e *erasureSite) send(method, path, body string, want int) (answer map[string]any) {
 	e.t.Helper()
-	request, err := http.NewRequestWithContext(e.t.Context(), method, e.s.url+"/v1"+path, io.NopCloser(strings.NewReader(body)))
-	expect.NoError(e.t, err)
-	request.Header.Set("X-API-Key", e.key)
-	request.Header.Set("Content-Type", "application/json")
+	request := apiRequest(e.t, method, e.s.url+"/v1"+path, e.key, body)
 	request.Header.Set("Idempotency-Key", fmt.Sprintf("%s %s %d", method, path, e.day))
 	status, text, err := sendOnce(request)
 	if err != nil || status != want {

@@ -165,11 +165,7 @@ func (s *toldSite) visit() {
 // request returns a request to the API.
 func (s *toldSite) request(method, path, body string) *http.Request {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.s.url+"/v1"+path, strings.NewReader(body))
-	expect.NoError(s.t, err)
-	request.Header.Set("X-API-Key", s.key)
-	request.Header.Set("Content-Type", "application/json")
-	return request
+	return apiRequest(s.t, method, s.s.url+"/v1"+path, s.key, body)
 }
 
 // create sends a request that creates a record, and returns its id.

@@ -122,12 +122,8 @@ func (b *bookingSite) request(route, parameters string, answer any) {
 // send sends a request to the API.
 func (b *bookingSite) send(method, path, body string) {
 	b.t.Helper()
-	request, err := http.NewRequestWithContext(b.t.Context(), method, b.s.url+path, strings.NewReader(body))
-	expect.NoError(b.t, err)
-	request.Header.Set("X-API-Key", b.key)
-	request.Header.Set("Content-Type", "application/json")
-	if status, answer, err := sendOnce(request); err != nil || status != http.StatusOK {
-		b.t.Fatal(method, path, status, answer, err)
+	if status, answer := write(b.t, method, b.s.url+path, b.key, body); status != http.StatusOK {
+		b.t.Fatal(method, path, status, answer)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 )
 
@@ -26,9 +25,7 @@ import (
 // answers.
 func TestCompanionForwards(t *testing.T) {
 	t.Parallel()
-	db := fixtures.New(t, fixtures.Small(now))
-	w := fixtures.NewWordPress(t, db)
-	installCompanion(t, w)
+	w, _ := newForwardingSite(t)
 	type received struct {
 		Method, URL, Body string
 		Header            http.Header
@@ -203,9 +200,7 @@ var durations = regexp.MustCompile(`dur=[\d.]+`)
 // which is not asked. All others reach the server.
 func TestCompanionAnswersWithoutAKey(t *testing.T) {
 	t.Parallel()
-	db := fixtures.New(t, fixtures.Small(now))
-	w := fixtures.NewWordPress(t, db)
-	installCompanion(t, w)
+	w, db := newForwardingSite(t)
 	for name, settings := range map[string]struct {
 		key  string // the parameter
 		more []string
@@ -376,9 +371,7 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestCompanionOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	const workers, patience = 6, time.Minute
-	db := fixtures.New(t, fixtures.Small(now))
-	w := fixtures.NewWordPress(t, db)
-	installCompanion(t, w)
+	w, _ := newForwardingSite(t)
 	s := newFakeServer(t)
 	s.timeout.Store(60)
 	forwardTo := func(address string) { w.Run(t, "update_option('bookside_companion', ['forward' => '"+address+"']);") }
@@ -550,9 +543,7 @@ func TestCompanionOutlivesTheServer(t *testing.T) {
 // nothing is forwarded without the files that they share.
 func TestCompanionCountsWorkers(t *testing.T) {
 	t.Parallel()
-	db := fixtures.New(t, fixtures.Small(now))
-	w := fixtures.NewWordPress(t, db)
-	installCompanion(t, w)
+	w, _ := newForwardingSite(t)
 	writeBelow(t, w.Dir, map[string]string{
 		"pool.d/www.conf":  "; The usual pool.\n[global]\npid = /run/php.pid\n[www]\nuser = www-data\nlisten = 127.0.0.1:9000\npm = dynamic\npm.max_children = 12 ; at most\nphp_admin_value[error_log] = /var/log/$pool.log\nenv[A] = $A\n",
 		"pool.d/z.conf":    "[www]\npm.max_children = 20\n[shop]\npm.max_children = 7\n",

@@ -100,12 +100,7 @@ func (b *bookingSite) book(at string) (status int, answer string) {
 func (b *bookingSite) write(path, body string) (status int, answer string) {
 	b.t.Helper()
 	for range 30 {
-		request, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.s.url+path, strings.NewReader(body))
-		expect.NoError(b.t, err)
-		request.Header.Set("X-API-Key", b.key)
-		request.Header.Set("Content-Type", "application/json")
-		status, answer, err = sendOnce(request)
-		expect.NoError(b.t, err)
+		status, answer = write(b.t, http.MethodPost, b.s.url+path, b.key, body)
 		if status != http.StatusServiceUnavailable {
 			return status, answer
 		}

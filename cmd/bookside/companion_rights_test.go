@@ -216,9 +216,7 @@ func TestCompanionWithoutServer(t *testing.T) {
 // uninstalled.
 func TestCompanionIsDeactivated(t *testing.T) {
 	t.Parallel()
-	db := fixtures.New(t, fixtures.Small(now))
-	w := fixtures.NewWordPress(t, db)
-	installCompanion(t, w)
+	w, db := newForwardingSite(t)
 	const jobs = "latepoint_process_scheduled_jobs"
 	state := func() string {
 		return w.Run(t, `echo defined('BOOKSIDE_COMPANION_VERSION') ? 'loaded' : 'not loaded', strpos(serialize(_get_cron_array()), '`+jobs+`') ? ' scheduled' : '', get_option('bookside_companion_seen') ? ' seen' : '';`)

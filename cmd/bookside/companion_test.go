@@ -21,6 +21,15 @@ func installCompanion(t *testing.T, w *fixtures.WordPress) {
 	w.Activate(t, pluginMain)
 }
 
+// newForwardingSite returns a WordPress with a small site and the companion, but without LatePoint.
+func newForwardingSite(t *testing.T) (*fixtures.WordPress, *fixtures.Database) {
+	t.Helper()
+	db := fixtures.New(t, fixtures.Small(now))
+	w := fixtures.NewWordPress(t, db)
+	installCompanion(t, w)
+	return w, db
+}
+
 // unpackCompanion unpacks the companion into a directory wp-content.
 func unpackCompanion(t *testing.T, content string) {
 	t.Helper()

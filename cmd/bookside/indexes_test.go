@@ -158,13 +158,8 @@ func TestRequestsUseIndexes(t *testing.T) {
 		if !named {
 			method, path = http.MethodGet, line
 		}
-		request, err := http.NewRequestWithContext(t.Context(), method, s.url+"/v1"+path, nil)
-		expect.NoError(t, err)
-		request.Header.Set("X-API-Key", key)
-		status, body, err := sendOnce(request)
-		if err != nil || status != http.StatusOK {
-			t.Errorf("%s: %d %s, %v", line, status, body, err)
-		}
+		status, body := write(t, method, s.url+"/v1"+path, key, "")
+		expect.Equal(t, http.StatusOK, status, line, ": ", body)
 		return body
 	}
 	before := map[string]string{}

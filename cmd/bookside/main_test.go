@@ -235,6 +235,24 @@ func tryGet(ctx context.Context, url, key string) (status int, body string, err 
 	return sendOnce(request)
 }
 
+// apiRequest returns a request to the API with a JSON body.
+func apiRequest(t *testing.T, method, url, key, body string) *http.Request {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	expect.NoError(t, err)
+	request.Header.Set("X-API-Key", key)
+	request.Header.Set("Content-Type", "application/json")
+	return request
+}
+
+// write sends a JSON body over a new connection.
+func write(t *testing.T, method, url, key, body string) (status int, answer string) {
+	t.Helper()
+	status, answer, err := sendOnce(apiRequest(t, method, url, key, body))
+	expect.NoError(t, err)
+	return status, answer
+}
+
 // sendOnce sends a request over a new connection.
 func sendOnce(request *http.Request) (status int, body string, err error) {
 	request.Close = true

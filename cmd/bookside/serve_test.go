@@ -64,13 +64,8 @@ func TestServeIsNotForTests(t *testing.T) {
 	for _, path := range []string{"/reset", "/clock"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			for _, address := range []string{"http://" + s.admin(), s.url, s.url + "/v1"} {
-				request, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(`{"advance":"1h"}`))
-				expect.NoError(t, err)
-				response, err := http.DefaultClient.Do(request)
-				expect.NoError(t, err)
-				if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusNotFound {
-					t.Errorf("%s %s: status %d, %v", method, address+path, response.StatusCode, err)
-				}
+				status, _ := write(t, method, address+path, "", `{"advance":"1h"}`)
+				expect.Equal(t, http.StatusNotFound, status, method, " ", address+path)
 			}
 		}
 	}
@@ -88,15 +83,13 @@ func TestAdminNames(t *testing.T) {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+path, nil)
 			expect.NoError(t, err)
 			request.Host = host
-			response, err := http.DefaultClient.Do(request)
-			expect.NoError(t, err)
 			want := http.StatusMisdirectedRequest
 			if served {
 				want = http.StatusOK
 			}
-			if err := response.Body.Close(); err != nil || response.StatusCode != want {
-				t.Errorf("%s at %s: status %d, want %d", path, host, response.StatusCode, want)
-			}
+			status, _, err := sendOnce(request)
+			expect.NoError(t, err)
+			expect.Equal(t, want, status, path, " at ", host)
 		}
 	}
 	for _, sent := range []string{

@@ -94,6 +94,14 @@ func (m *machine) boot() *machine {
 	return m
 }
 
+// newReadyMachine returns a machine with a new site, systemd, and a service that is always ready.
+func newReadyMachine(t *testing.T) *machine {
+	t.Helper()
+	m := newMachine(t, small(t)).boot()
+	m.stub = ready
+	return m
+}
+
 // run stands in for every program of the machine.
 func (m *machine) run(ctx context.Context, stdin string, args ...string) (string, error) {
 	text := strings.Join(args, " ")
@@ -361,8 +369,7 @@ func (a *afterText) Read(p []byte) (int, error) {
 // TestSetupWaits: setup waits until the printed line works, or the user enters a line.
 func TestSetupWaits(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	for _, test := range []struct {
 		enters string
 		want   []string
@@ -474,8 +481,7 @@ func TestSetupWithOtherWebServers(t *testing.T) {
 // TestSetupTakesEverythingBack: whatever fails, the machine is as it was.
 func TestSetupTakesEverythingBack(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	for _, command := range []string{"useradd", "chgrp", "systemctl daemon-reload", "systemctl enable"} {
 		m.fails, m.commands = command, nil
 		got := m.setup("", "--yes", "--no-wait").want(t, exit.Failure, "it fails on purpose")
@@ -499,8 +505,7 @@ func TestSetupTakesEverythingBack(t *testing.T) {
 // TestSetupAfterACrash: --undo or the next run undoes what an interrupted run did.
 func TestSetupAfterACrash(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	crash := func() {
 		t.Helper()
 		work := m.host.Run
@@ -530,8 +535,7 @@ func TestSetupAfterACrash(t *testing.T) {
 // TestSetupAsks: nothing is done without an answer.
 func TestSetupAsks(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	for _, answers := range []string{"", "perhaps\nn\n", "no\n"} {
 		m.commands = nil
 		if got := m.setup(answers); got.code == exit.OK {
@@ -548,8 +552,7 @@ func TestSetupAsks(t *testing.T) {
 // TestSetupIsInterrupted: a signal undoes everything.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	work := m.host.Run
 	m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
@@ -612,8 +615,7 @@ func TestSetupOfNetworkSite(t *testing.T) {
 // TestSetupKeepsChangesOfOthers: later changes by hand stay, and so do settings that were there.
 func TestSetupKeepsChangesOfOthers(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	const name, mine = "etc/bookside/config.yaml", "server:\n  max_concurrent: 7 # mine\n"
 	writeBelow(t, m.root, map[string]string{name: mine})
 	m.before = filesBelow(t, m.root)
@@ -635,8 +637,7 @@ func TestSetupKeepsChangesOfOthers(t *testing.T) {
 // TestSetupAlone: a concurrent run, or an undo, ends with an error and changes nothing.
 func TestSetupAlone(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	work, tried := m.host.Run, 0
 	m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
 		if args[0] == "useradd" || args[0] == "userdel" {
@@ -704,8 +705,7 @@ func TestSetupOfConstantAddress(t *testing.T) {
 // the configuration.
 func TestSetupKeepsConstantAddresses(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	err := m.edit("var/www/html/wp-config.php", func(text string) string {
 		return text + "define('WP_HOME', 'http://constant.test');\ndefine('WP_SITEURL', 'http://constant.test/wp');\n"
 	})
@@ -719,8 +719,7 @@ func TestSetupKeepsConstantAddresses(t *testing.T) {
 // the next --undo.
 func TestSetupKeepsWhatRevokingNeeds(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, small(t)).boot()
-	m.stub = ready
+	m := newReadyMachine(t)
 	m.setup("", "--yes", "--no-wait").want(t, exit.OK)
 	const name = "etc/bookside/dsn"
 	dsn := filesBelow(t, m.root)[name]

@@ -13,18 +13,6 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// post sends a JSON body over a new connection.
-func post(t *testing.T, url, key, body string) (status int, answer string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	expect.NoError(t, err)
-	request.Header.Set("X-API-Key", key)
-	request.Header.Set("Content-Type", "application/json")
-	status, answer, err = sendOnce(request)
-	expect.NoError(t, err)
-	return status, answer
-}
-
 // reported returns what /readyz?verbose says about a code, with its level; "" for nothing.
 func (s *testServer) reported(code monitor.Code) string {
 	s.t.Helper()
@@ -64,7 +52,7 @@ func TestRevokedUnderTheServer(t *testing.T) {
 	s.eventually("a first look", func() bool { return s.reported(monitor.WritesGood) != "" })
 
 	db.Execute(t, "REVOKE INSERT ON "+parts.Database+".wp_bookside_change_inbox FROM "+user)
-	if status, body := post(t, s.url+"/v1/customers", key, `{"first_name":"Ada","last_name":"L","email":"ada@example.org"}`); status != http.StatusServiceUnavailable {
+	if status, body := write(t, http.MethodPost, s.url+"/v1/customers", key, `{"first_name":"Ada","last_name":"L","email":"ada@example.org"}`); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d: %s", status, body)
 	}
 	const lacking = "minor the database user lacks INSERT on wp_bookside_change_inbox: requests that write there are refused. "

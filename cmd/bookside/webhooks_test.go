@@ -17,12 +17,8 @@ import (
 // newWebhook creates a webhook by the API of a server.
 func newWebhook(t *testing.T, url, key, body string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/webhooks", strings.NewReader(body))
-	expect.NoError(t, err)
-	request.Header.Set("X-API-Key", key)
-	request.Header.Set("Content-Type", "application/json")
-	if status, answer, err := sendOnce(request); err != nil || status != http.StatusCreated {
-		t.Fatalf("%d %s %v", status, answer, err)
+	if status, answer := write(t, http.MethodPost, url+"/v1/webhooks", key, body); status != http.StatusCreated {
+		t.Fatal(status, answer)
 	}
 }
 
@@ -53,13 +49,8 @@ func TestChangesArriveWhoeverMadeThem(t *testing.T) {
 			return ""
 		}
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.url+"/v1/services/1", strings.NewReader(`{"name":"Renamed"}`))
-	expect.NoError(t, err)
-	request.Header.Set("X-API-Key", key)
-	response, err := http.DefaultClient.Do(request)
-	expect.NoError(t, err)
-	if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
-		t.Fatalf("status %d", response.StatusCode)
+	if status, answer := write(t, http.MethodPut, server.url+"/v1/services/1", key, `{"name":"Renamed"}`); status != http.StatusOK {
+		t.Fatal(status, answer)
 	}
 	byAPI := []string{`"type":"service.updated"`, `"origin":"api"`, `"name":"Renamed"`}
 	expect.Texts(t, next(), byAPI...)

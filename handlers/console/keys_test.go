@@ -24,8 +24,7 @@ import (
 // TestLifeOfAKey creates, changes and revokes a key, and checks that the API follows each time.
 func TestLifeOfAKey(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k, database := serveSmall(t)
 	v := k.login()
 	v.open("/console/keys").says(http.StatusOK, "TestLifeOfAKey", "read everything, write everything, delete everything", "60 a minute", "never")
 	created := v.fill("/console/keys/new", url.Values{

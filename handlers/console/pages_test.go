@@ -32,8 +32,7 @@ func bookingAt(id int) string {
 // TestOverview: the first page shows what needs somebody, the next bookings, and how many bookings and requests there are.
 func TestOverview(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k, database := serveSmall(t)
 	k.visitor().open("/console").leadsTo("/console/login")
 	database.Execute(t, overlapping, inWPAdmin,
 		`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
@@ -87,8 +86,7 @@ func TestOverview(t *testing.T) {
 // TestDay: the agenda has a column for each agent, with bookings as wide as the time leaves room, and time off only where it is.
 func TestDay(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k, database := serveSmall(t)
 	database.Execute(t, overlapping, inWPAdmin,
 		"DELETE FROM wp_latepoint_bookings WHERE start_date = '2026-12-06' AND id < 7000",
 		`INSERT INTO wp_latepoint_bookings (id, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id) VALUES
@@ -139,8 +137,7 @@ func TestDay(t *testing.T) {
 // TestFreeTimes: the page says of every start what the API says, with links to what is in the way and to where it is changed.
 func TestFreeTimes(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k, database := serveSmall(t)
 	database.Execute(t, inWPAdmin,
 		`DELETE FROM wp_latepoint_bookings WHERE start_date BETWEEN '2026-12-07' AND '2026-12-09'`,
 		`INSERT INTO wp_latepoint_bookings (id, booking_code, agent_id, service_id, location_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after, customer_id)
@@ -206,8 +203,7 @@ func leadFromEveryReason(t *testing.T, database *fixtures.Database) {
 // changed; changes have their authors.
 func TestRequestsAndChanges(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k, database := serveSmall(t)
 	v := k.login()
 	v.open("/console/requests").says(http.StatusOK, "There are no requests yet. Every app")
 	v.open("/console/changes").says(http.StatusOK, "The journal is empty")

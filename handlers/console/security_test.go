@@ -344,8 +344,7 @@ func TestSecurityHeaders(t *testing.T) {
 // else, neither in the database nor in the log; tokens and sessions appear nowhere.
 func TestSecretsAreShownOnce(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k, database := serveSmall(t)
 	v := k.visitor()
 	token := k.token()
 	login := v.post("/console/login", url.Values{"token": {token}})
@@ -394,8 +393,7 @@ func TestPageWithoutDatabase(t *testing.T) {
 		}
 	}
 
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k, database := serveSmall(t)
 	v := k.login()
 	form := merge(v.open("/console/keys/new").form("/console/keys/new"), url.Values{"name": {"typed"}, "permissions": {"read"}})
 	database.Execute(t, "RENAME TABLE wp_bookside_api_keys TO elsewhere")

@@ -111,6 +111,13 @@ func serve(t testing.TB, database *fixtures.Database, hosts ...string) *consoleS
 	return serveSite(t, database, func(*console.Site) {}, hosts...)
 }
 
+// serveSmall serves the console of a new small site.
+func serveSmall(t *testing.T) (*consoleServer, *fixtures.Database) {
+	t.Helper()
+	database := fixtures.New(t, fixtures.Small(now))
+	return serve(t, database), database
+}
+
 // serveSite serves the console for a changed site.
 func serveSite(t testing.TB, database *fixtures.Database, change func(*console.Site), hosts ...string) *consoleServer {
 	t.Helper()

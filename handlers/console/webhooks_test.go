@@ -14,8 +14,7 @@ import (
 // TestLifeOfAWebhook: a webhook is added, changed, tried, disabled, given another secret and deleted.
 func TestLifeOfAWebhook(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
+	k, database := serveSmall(t)
 	k.visitor().open("/console/webhooks").leadsTo("/console/login")
 	v := k.login()
 	v.open("/console/webhooks").says(http.StatusOK, "There are no webhooks.")

@@ -49,6 +49,13 @@ func (k *consoleServer) fromWordPress(database *fixtures.Database) *companion {
 	return &companion{k, secret, site}
 }
 
+// newCompanion returns the companion of a new small site.
+func newCompanion(t *testing.T) (*companion, *fixtures.Database) {
+	t.Helper()
+	k, database := serveSmall(t)
+	return k.fromWordPress(database), database
+}
+
 // request returns a request and its signed content.
 func (c *companion) request(path string, question any) (*http.Request, extensions.SignedRequest) {
 	c.t.Helper()
@@ -144,9 +151,7 @@ var newKey = map[string]any{"method": http.MethodPost, "path": "/keys/new", "for
 // nothing is done or revealed, and a request is served once.
 func TestOnlyWordPressIsAnswered(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
-	c := k.fromWordPress(database)
+	c, _ := newCompanion(t)
 	for name, change := range map[string]func(r *http.Request, content *extensions.SignedRequest, secret *string){
 		"a wrong secret": func(_ *http.Request, _ *extensions.SignedRequest, secret *string) { *secret = strings.Repeat("0", 64) },
 		"no secret":      func(_ *http.Request, _ *extensions.SignedRequest, secret *string) { *secret = "" },
@@ -173,7 +178,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 			r.Header.Set("Origin", "https://evil.example")
 		},
 		"a key of the API": func(r *http.Request, _ *extensions.SignedRequest, secret *string) {
-			r.Header.Set("X-Api-Key", k.key)
+			r.Header.Set("X-Api-Key", c.key)
 			*secret = "x"
 		},
 	} {
@@ -185,7 +190,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 			t.Errorf("%s: %d %s", name, answer.status, answer.body)
 		}
 	}
-	if all, err := k.keys.List(t.Context()); err != nil || len(all) != 1 {
+	if all, err := c.keys.List(t.Context()); err != nil || len(all) != 1 {
 		t.Errorf("keys %v, %v", all, err)
 	}
 	// A request that was sent before, and the same one concurrently.
@@ -213,7 +218,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 	}
 	expect.Equal(t, 1, served, "requests that were served")
 	again().contains(http.StatusForbidden, "sent before")
-	k.clock = now.Add(2 * time.Minute)
+	c.clock = now.Add(2 * time.Minute)
 	again().contains(http.StatusForbidden, "clocks")
 }
 
@@ -221,9 +226,7 @@ func TestOnlyWordPressIsAnswered(t *testing.T) {
 // flooded; WordPress is still served.
 func TestWrongSignaturesAreLimited(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
-	c := k.fromWordPress(database)
+	c, _ := newCompanion(t)
 	refused := map[int]int{}
 	for range 30 {
 		request, content := c.request("/wordpress/page", newKey)
@@ -237,10 +240,10 @@ func TestWrongSignaturesAreLimited(t *testing.T) {
 	if refused[http.StatusForbidden] != 20 || refused[http.StatusTooManyRequests] != 10 {
 		t.Errorf("statuses %v", refused)
 	}
-	expect.Equal(t, 20, strings.Count(k.pages.String(), "in the name of WordPress"), "lines in the log")
+	expect.Equal(t, 20, strings.Count(c.pages.String(), "in the name of WordPress"), "lines in the log")
 	c.look(http.StatusOK, "/keys", nil)
 	c.ask("/wordpress/page", map[string]any{"form": strings.Repeat("x", 70_000)}).contains(http.StatusRequestEntityTooLarge, "too long")
-	k.visitor().post("/console/login", url.Values{"token": {k.token()}}).leadsTo("/console")
+	c.visitor().post("/console/login", url.Values{"token": {c.token()}}).leadsTo("/console")
 }
 
 // TestUnsignedBodiesAreNotAwaited: the server waits for a body only if a signature came with the header, and for what is
@@ -278,9 +281,7 @@ func TestWordPressWithoutTables(t *testing.T) {
 	if closed.ServeHTTP(recorder, request); recorder.Code != http.StatusServiceUnavailable || !strings.Contains(recorder.Body.String(), "not connected") {
 		t.Errorf("starting: %d %s", recorder.Code, recorder.Body)
 	}
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
-	c := k.fromWordPress(database)
+	c, database := newCompanion(t)
 	for _, table := range []string{"wp_bookside_secrets", "wp_bookside_admin_tokens"} {
 		database.Execute(t, "RENAME TABLE "+table+" TO elsewhere")
 		c.ask("/wordpress/page", newKey).contains(http.StatusServiceUnavailable, "Tables of Bookside are missing")
@@ -298,9 +299,7 @@ func TestWordPressWithoutTables(t *testing.T) {
 // lead; what a form does is done in the name of the user.
 func TestWordPressShowsTheConsole(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
-	c := k.fromWordPress(database)
+	c, _ := newCompanion(t)
 	const to = `https://site.example/wp-admin/admin.php?page=bookside&amp;at=`
 	overview := c.look(http.StatusOK, "", nil, `<div id="bookside" lang="en"><template shadowrootmode="open"><style>`, `href="`+to+`%2Fkeys"`)
 	if strings.Contains(overview.Content, `"/console`) || strings.Contains(overview.Content, "Log out") || overview.Title != "Overview" {
@@ -311,7 +310,7 @@ func TestWordPressShowsTheConsole(t *testing.T) {
 	typed := url.Values{"nonce": {form.hidden(t, "nonce")}, "name": {"Kasse"}, "kind": {"live"}, "permissions": {"read_bookings"}, "networks": {"192.0.2.1x"}, "preset": {"custom"}}
 	c.look(http.StatusUnprocessableEntity, "/keys/new", typed, `value="Kasse"`, `<a href="#networks">`, "is not a network")
 	created := c.look(http.StatusOK, "/keys/new", merge(typed, url.Values{"networks": {""}}), "lp_live_")
-	made, _, err := k.keys.Find(t.Context(), 2)
+	made, _, err := c.keys.Find(t.Context(), 2)
 	if by := made.CreatedBy; err != nil || by != "ada, WordPress" || created.Title != "Key 2 was created" {
 		t.Errorf("%q was made by %q", created.Title, by)
 	}
@@ -327,15 +326,13 @@ func TestWordPressShowsTheConsole(t *testing.T) {
 			t.Errorf("%s %s: %d %s", method, path, answer.status, answer.body)
 		}
 	}
-	expect.NoTexts(t, k.pages.String()+k.log.String(), c.secret)
+	expect.NoTexts(t, c.pages.String()+c.log.String(), c.secret)
 }
 
 // TestWordPressGetsTheReport: Site Health shows what needs a person.
 func TestWordPressGetsTheReport(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	k := serve(t, database)
-	c := k.fromWordPress(database)
+	c, database := newCompanion(t)
 	database.Execute(t, overlapping)
 	c.ask("/wordpress/report", map[string]any{"method": http.MethodGet, "address": wpAdmin}).contains(http.StatusOK, `"level":"`, "admin.php?page=bookside")
 }
