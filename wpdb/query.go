@@ -216,6 +216,15 @@ func weightOf(text string) int64 {
 	return weight
 }
 
+// Into returns a function that scans a row into the variables of a record, for All and One.
+func Into[T any](variables func(record *T) []any) func(Scanner) (T, error) {
+	return func(row Scanner) (T, error) {
+		var record T
+		err := row.Scan(variables(&record)...)
+		return record, err
+	}
+}
+
 // Value scans a row with one column.
 func Value[T any](row Scanner) (T, error) {
 	var value T

@@ -64,9 +64,9 @@ func warnOfLimits(ctx context.Context, tx *session.Tx, w session.WriteSettings, 
 		future  float64
 		noShows string
 	}
-	found, _, err := wpdb.One(ctx, tx.DB, "count bookings of customer", stmt, func(row wpdb.Scanner) (c counts, err error) {
-		return c, row.Scan(&c.future, wpdb.OrZero(&c.noShows))
-	})
+	found, _, err := wpdb.One(ctx, tx.DB, "count bookings of customer", stmt, wpdb.Into(func(c *counts) []any {
+		return []any{&c.future, wpdb.OrZero(&c.noShows)}
+	}))
 	if err != nil {
 		return err
 	}

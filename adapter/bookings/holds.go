@@ -156,10 +156,9 @@ func checkHolds(ctx context.Context, tx *session.Tx) error {
 	}
 	stmt := sq.Select("COUNT(*)", "MIN(expires_at)").From(tx.DB.Name(wpdb.Holds)).
 		Where(sq.Eq{"key_id": tx.CallerID()}).Where(sq.Gt{"expires_at": domain.Stamp(tx.Now)})
-	found, _, err := wpdb.One(ctx, tx.DB, "count holds", stmt, func(row wpdb.Scanner) (h holds, err error) {
-		err = row.Scan(&h.number, wpdb.OrZero((*string)(&h.first)))
-		return h, err
-	})
+	found, _, err := wpdb.One(ctx, tx.DB, "count holds", stmt, wpdb.Into(func(h *holds) []any {
+		return []any{&h.number, wpdb.OrZero((*string)(&h.first))}
+	}))
 	if err != nil || found.number < MaxHolds {
 		return err
 	}

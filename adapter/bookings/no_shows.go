@@ -81,10 +81,9 @@ func noShowMeta(ctx context.Context, tx *session.Tx, customer int64) (map[string
 	stmt := sq.Select("m.id", "m.meta_key", "m.meta_value").From(tx.DB.As(wpdb.Customers, "c")).
 		LeftJoin(tx.DB.As(wpdb.CustomerMeta, "m")+" ON m.object_id = c.id AND m.meta_key IN (?, ?, ?)", metaNoShows, metaNoShowCount, metaNoShowFlag).
 		Where(sq.Eq{"c.id": customer}).OrderBy("m.id")
-	rows, err := wpdb.All(ctx, tx.DB, "read no-shows", stmt, func(scanner wpdb.Scanner) (r row, err error) {
-		err = scanner.Scan(wpdb.OrZero(&r.id), wpdb.OrZero(&r.key), wpdb.OrZero(&r.value))
-		return r, err
-	})
+	rows, err := wpdb.All(ctx, tx.DB, "read no-shows", stmt, wpdb.Into(func(r *row) []any {
+		return []any{wpdb.OrZero(&r.id), wpdb.OrZero(&r.key), wpdb.OrZero(&r.value)}
+	}))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -25,9 +25,9 @@ func refuseLinked(ctx context.Context, s *session.Session, service slots.Service
 		return nil
 	}
 	stmt := sq.Select("meta_value").From(s.DB.Name(wpdb.ServiceMeta)).Where(sq.Eq{"object_id": service.ID, "meta_key": metaLinkedServices}).OrderBy("id").Limit(1)
-	stored, _, err := wpdb.One(ctx, s.DB, "read linked services", stmt, func(row wpdb.Scanner) (text string, err error) {
-		return text, row.Scan(wpdb.OrZero(&text))
-	})
+	stored, _, err := wpdb.One(ctx, s.DB, "read linked services", stmt, wpdb.Into(func(text *string) []any {
+		return []any{wpdb.OrZero(text)}
+	}))
 	if err != nil {
 		return err
 	}

@@ -34,10 +34,9 @@ func rowsInOrder(ctx context.Context, s *session.Session, l records.List, f Filt
 	if f.Sort == ByCustomerName {
 		stmt = stmt.LeftJoin(session.JoinCustomer(s))
 	}
-	return wpdb.All(ctx, s.DB, l.Op, stmt, func(row wpdb.Scanner) (b listedRow, err error) {
-		err = row.Scan(wpdb.OrZero(&b.id), wpdb.OrZero(&b.date), wpdb.OrZero(&b.order))
-		return b, err
-	})
+	return wpdb.All(ctx, s.DB, l.Op, stmt, wpdb.Into(func(b *listedRow) []any {
+		return []any{wpdb.OrZero(&b.id), wpdb.OrZero(&b.date), wpdb.OrZero(&b.order)}
+	}))
 }
 
 // rowsOfChunk finds the bookings of the present chunk of an export, by id.

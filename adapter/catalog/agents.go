@@ -83,13 +83,7 @@ func ListAgents(ctx context.Context, s *session.Session, f AgentFilter) (records
 // LoadAgent returns one agent, or a CodeNotFound.
 func LoadAgent(ctx context.Context, s *session.Session, id int64) (Agent, error) {
 	found, err := LoadAgents(ctx, s, []int64{id})
-	if err != nil {
-		return Agent{}, err
-	}
-	if len(found) == 0 {
-		return Agent{}, domain.NotFound(domain.AgentResource, id)
-	}
-	return found[0], nil
+	return records.Only(found, err, domain.AgentResource, id)
 }
 
 // LoadAgents returns agents by their ids, as lists show them.
@@ -97,8 +91,8 @@ func LoadAgents(ctx context.Context, s *session.Session, ids []int64) ([]Agent, 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	stmt := sq.Select(agentColumns...).Column("NULL").From(s.DB.As(wpdb.Agents, "a")).Where(sq.Eq{"a.id": ids})
-	found, err := wpdb.All(ctx, s.DB, "read agents", stmt, func(row wpdb.Scanner) (Agent, error) { return scanAgent(row, new(any)) })
+	stmt := sq.Select(agentColumns...).From(s.DB.As(wpdb.Agents, "a")).Where(sq.Eq{"a.id": ids})
+	found, err := wpdb.All(ctx, s.DB, "read agents", stmt, scanAgent)
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +107,10 @@ var agentColumns = []string{
 	"a.id", "a.first_name", "a.last_name", "a.display_name", "a.email", "a.phone", "a.bio", "a.features", "a.status", "a.created_at", "a.updated_at",
 }
 
-func scanAgent(row wpdb.Scanner, last any) (a Agent, err error) {
-	err = row.Scan(&a.ID, &a.FirstName, wpdb.OrZero(&a.LastName), wpdb.OrZero(&a.DisplayName), &a.Email, wpdb.OrZero(&a.Phone),
-		wpdb.OrZero(&a.Bio), wpdb.OrZero(&a.Features), &a.Status, wpdb.OrZero((*string)(&a.CreatedAt)), wpdb.OrZero((*string)(&a.UpdatedAt)), last)
-	return a, err
-}
+var scanAgent = wpdb.Into(func(a *Agent) []any {
+	return []any{&a.ID, &a.FirstName, wpdb.OrZero(&a.LastName), wpdb.OrZero(&a.DisplayName), &a.Email, wpdb.OrZero(&a.Phone),
+		wpdb.OrZero(&a.Bio), wpdb.OrZero(&a.Features), &a.Status, wpdb.OrZero((*string)(&a.CreatedAt)), wpdb.OrZero((*string)(&a.UpdatedAt))}
+})
 
 // connectAgents reads the services and locations that agents are connected to.
 func connectAgents(ctx context.Context, s *session.Session, found []Agent) error {

@@ -29,10 +29,7 @@ func ListServiceCategories(ctx context.Context, s *session.Session, p session.Pa
 
 // LoadServiceCategories returns all categories, by order number.
 func LoadServiceCategories(ctx context.Context, s *session.Session) ([]ServiceCategory, error) {
-	stmt := categoryColumns(s).Column("NULL").OrderBy(categoryOrder.Terms()...)
-	return wpdb.All(ctx, s.DB, "read categories", stmt, func(row wpdb.Scanner) (ServiceCategory, error) {
-		return scanCategory(row, new(any))
-	})
+	return wpdb.All(ctx, s.DB, "read categories", categoryColumns(s).OrderBy(categoryOrder.Terms()...), scanCategory)
 }
 
 var categoryOrder = records.SortOrder{Columns: []string{"sc.order_number", "sc.id"}}
@@ -44,8 +41,7 @@ func categoryColumns(s *session.Session) sq.SelectBuilder {
 		From(s.DB.As(wpdb.ServiceCategories, "sc"))
 }
 
-func scanCategory(row wpdb.Scanner, last any) (c ServiceCategory, err error) {
-	err = row.Scan(&c.ID, &c.Name, wpdb.OrZero(&c.ShortDescription), wpdb.OrZero(&c.ParentID),
-		wpdb.OrZero(&c.SelectionImageID), wpdb.OrZero(&c.OrderNumber), &c.ServicesCount, last)
-	return c, err
-}
+var scanCategory = wpdb.Into(func(c *ServiceCategory) []any {
+	return []any{&c.ID, &c.Name, wpdb.OrZero(&c.ShortDescription), wpdb.OrZero(&c.ParentID),
+		wpdb.OrZero(&c.SelectionImageID), wpdb.OrZero(&c.OrderNumber), &c.ServicesCount}
+})

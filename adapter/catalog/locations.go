@@ -40,8 +40,8 @@ func ListLocations(ctx context.Context, s *session.Session, f LocationFilter) (r
 
 // LoadLocations returns locations by their ids.
 func LoadLocations(ctx context.Context, s *session.Session, ids []int64) ([]Location, error) {
-	stmt := locationColumns(sq.Select().From(s.DB.As(wpdb.Locations, "l")).Where(sq.Eq{"l.id": ids})).Column("NULL")
-	return wpdb.All(ctx, s.DB, "read locations", stmt, func(row wpdb.Scanner) (Location, error) { return scanLocation(row, new(any)) })
+	stmt := locationColumns(sq.Select().From(s.DB.As(wpdb.Locations, "l")).Where(sq.Eq{"l.id": ids}))
+	return wpdb.All(ctx, s.DB, "read locations", stmt, scanLocation)
 }
 
 // locationColumns selects what scanLocation reads of locations, l.
@@ -50,8 +50,7 @@ func locationColumns(stmt sq.SelectBuilder) sq.SelectBuilder {
 		"l.created_at", "l.updated_at")
 }
 
-func scanLocation(row wpdb.Scanner, last any) (l Location, err error) {
-	err = row.Scan(&l.ID, &l.Name, wpdb.OrZero(&l.FullAddress), &l.Status, wpdb.OrZero(&l.CategoryID), &l.OrderNumber,
-		wpdb.OrZero(&l.SelectionImageID), wpdb.OrZero((*string)(&l.CreatedAt)), wpdb.OrZero((*string)(&l.UpdatedAt)), last)
-	return l, err
-}
+var scanLocation = wpdb.Into(func(l *Location) []any {
+	return []any{&l.ID, &l.Name, wpdb.OrZero(&l.FullAddress), &l.Status, wpdb.OrZero(&l.CategoryID), &l.OrderNumber,
+		wpdb.OrZero(&l.SelectionImageID), wpdb.OrZero((*string)(&l.CreatedAt)), wpdb.OrZero((*string)(&l.UpdatedAt))}
+})

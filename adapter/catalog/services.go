@@ -113,13 +113,7 @@ func ListServices(ctx context.Context, s *session.Session, f ServiceFilter) (rec
 // LoadService returns one service, or a CodeNotFound.
 func LoadService(ctx context.Context, s *session.Session, id int64, include ServiceIncludes) (Service, error) {
 	found, err := LoadServices(ctx, s, []int64{id}, include)
-	if err != nil {
-		return Service{}, err
-	}
-	if len(found) == 0 {
-		return Service{}, domain.NotFound(domain.ServiceResource, id)
-	}
-	return found[0], nil
+	return records.Only(found, err, domain.ServiceResource, id)
 }
 
 // LoadServices returns services by their ids, as lists show them.
@@ -127,8 +121,8 @@ func LoadServices(ctx context.Context, s *session.Session, ids []int64, include 
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	stmt := serviceColumns(s, sq.Select().From(s.DB.As(wpdb.Services, "s")).Where(sq.Eq{"s.id": ids})).Column("NULL")
-	found, err := wpdb.All(ctx, s.DB, "read services", stmt, func(row wpdb.Scanner) (Service, error) { return scanService(row, new(any)) })
+	stmt := serviceColumns(s, sq.Select().From(s.DB.As(wpdb.Services, "s")).Where(sq.Eq{"s.id": ids}))
+	found, err := wpdb.All(ctx, s.DB, "read services", stmt, scanService)
 	if err != nil {
 		return nil, err
 	}
@@ -182,20 +176,16 @@ func serviceColumns(s *session.Session, stmt sq.SelectBuilder) sq.SelectBuilder 
 		LeftJoin(s.DB.As(wpdb.ServiceCategories, "sc") + " ON sc.id = s.category_id")
 }
 
-func scanService(row wpdb.Scanner, last any) (Service, error) {
+func scanService(row wpdb.Scanner) (Service, error) {
 	var v Service
-	var priceMin, priceMax, charge, deposit decimal.NullDecimal
 	var capacityMin, capacityMax *int64
-	var categoryID *int64
 	var category ServiceCategoryName
-	err := row.Scan(&v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Duration, &priceMin, &priceMax, &charge, &deposit,
+	err := row.Scan(&v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Duration, wpdb.OrZero(&v.PriceMin), wpdb.OrZero(&v.PriceMax), wpdb.OrZero(&v.ChargeAmount), wpdb.OrZero(&v.DepositAmount),
 		&capacityMin, &capacityMax, wpdb.OrZero(&v.OrderNumber), wpdb.OrZero(&v.SelectionImageID), &v.Status, &v.Visibility, &v.CategoryID,
-		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &categoryID, wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription),
-		&v.Description, wpdb.OrZero(&v.CustomerLimit), last)
-	v.PriceMin, v.PriceMax, v.ChargeAmount, v.DepositAmount = priceMin.Decimal, priceMax.Decimal, charge.Decimal, deposit.Decimal
+		wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), wpdb.OrZero(&category.ID), wpdb.OrZero(&category.Name), wpdb.OrZero(&category.ShortDescription),
+		&v.Description, wpdb.OrZero(&v.CustomerLimit))
 	v.CapacityMin, v.CapacityMax = domain.ValueOr(capacityMin, 1), domain.ValueOr(capacityMax, 1) // NULL counts as one seat
-	if categoryID != nil {
-		category.ID = *categoryID
+	if category.ID != 0 {
 		v.Category = &category
 	}
 	return v, err

@@ -63,21 +63,17 @@ func LoadTimeOff(ctx context.Context, s *session.Session, id int64) (TimeOff, er
 	if err != nil {
 		return TimeOff{}, err
 	}
-	stmt := all.Columns(columns...).Column("NULL").Where(sq.Eq{"t.id": id})
-	found, ok, err := wpdb.One(ctx, s.DB, "read time off", stmt, func(row wpdb.Scanner) (TimeOff, error) { return scan(row, new(any)) })
-	if err == nil && !ok {
-		err = domain.NotFound(domain.TimeOffResource, id)
-	}
-	return found, err
+	found, err := wpdb.All(ctx, s.DB, "read time off", all.Columns(columns...).Where(sq.Eq{"t.id": id}), scan)
+	return records.Only(found, err, domain.TimeOffResource, id)
 }
 
 // columns are what scan reads.
 var columns = []string{"t.id", "t.agent_id", "t.service_id", "t.location_id", "t.first", "t.last", "t.start_time", "t.end_time", "t.summary"}
 
-func scan(row wpdb.Scanner, last any) (t TimeOff, err error) {
+func scan(row wpdb.Scanner) (t TimeOff, err error) {
 	var first, to string
 	var start, end *int
-	err = row.Scan(&t.ID, &t.Agent, &t.Service, &t.Location, &first, &to, &start, &end, wpdb.OrZero(&t.Note), last)
+	err = row.Scan(&t.ID, &t.Agent, &t.Service, &t.Location, &first, &to, &start, &end, wpdb.OrZero(&t.Note))
 	for text, day := range map[*string]*availability.Day{&first: &t.From, &to: &t.To} {
 		date, _, _ := strings.Cut(*text, " ") // the demo's engine appends a time
 		*day, _ = availability.ParseDay(date)

@@ -140,9 +140,9 @@ func hoursOff(ctx context.Context, s *session.Session, n NewTimeOff, p *domain.V
 // that the scope is for. Bookings take the same locks, see session.Lock.
 func lockConnections(ctx context.Context, tx *session.Tx, scope availability.Scope) ([]availability.Resource, error) {
 	stmt := sq.Select("agent_id", "service_id", "location_id").Distinct().From(tx.DB.Name(wpdb.AgentsServices)).Where(namedIn(scope)).OrderBy("agent_id", "service_id", "location_id")
-	resources, err := wpdb.All(ctx, tx.DB, "find whom hours concern", stmt, func(row wpdb.Scanner) (r availability.Resource, err error) {
-		return r, row.Scan(wpdb.OrZero(&r.Agent), wpdb.OrZero(&r.Service), wpdb.OrZero(&r.Location))
-	})
+	resources, err := wpdb.All(ctx, tx.DB, "find whom hours concern", stmt, wpdb.Into(func(r *availability.Resource) []any {
+		return []any{wpdb.OrZero(&r.Agent), wpdb.OrZero(&r.Service), wpdb.OrZero(&r.Location)}
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -104,9 +104,9 @@ func checkNames(ctx context.Context, s *session.Session, names []string, p *doma
 		sent     int
 		reserved bool
 	}
-	found, err := wpdb.All(ctx, s.DB, "check names of custom fields", stmt, func(row wpdb.Scanner) (r refused, err error) {
-		return r, row.Scan(&r.sent, &r.reserved)
-	})
+	found, err := wpdb.All(ctx, s.DB, "check names of custom fields", stmt, wpdb.Into(func(r *refused) []any {
+		return []any{&r.sent, &r.reserved}
+	}))
 	if err != nil || len(found) == 0 {
 		return err
 	}

@@ -54,10 +54,9 @@ func oneUser(ctx context.Context, s *session.Session, stmt sq.SelectBuilder) (*L
 		user              int64
 		login, key, roles string
 	}
-	rows, err := wpdb.All(ctx, s.DB, "read user", stmt, func(row wpdb.Scanner) (r role, err error) {
-		err = row.Scan(&r.user, &r.login, wpdb.OrZero(&r.key), wpdb.OrZero(&r.roles))
-		return r, err
-	})
+	rows, err := wpdb.All(ctx, s.DB, "read user", stmt, wpdb.Into(func(r *role) []any {
+		return []any{&r.user, &r.login, wpdb.OrZero(&r.key), wpdb.OrZero(&r.roles)}
+	}))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

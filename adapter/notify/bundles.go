@@ -53,10 +53,9 @@ func loadBundles(ctx context.Context, s *session.Session, items []records.OrderI
 		LeftJoin(s.DB.As(wpdb.BundlesServices, "bs")+" ON bs.bundle_id = b.id").
 		LeftJoin(s.DB.As(wpdb.Services, "s")+" ON s.id = bs.service_id").
 		Where(sq.Eq{"b.id": ids}).OrderBy("b.id", "bs.id")
-	members, err := wpdb.All(ctx, s.DB, "read bundles", stmt, func(row wpdb.Scanner) (m member, err error) {
-		err = row.Scan(&m.id, wpdb.OrZero(&m.name), wpdb.OrZero(&m.service), wpdb.OrZero(&m.quantity))
-		return m, err
-	})
+	members, err := wpdb.All(ctx, s.DB, "read bundles", stmt, wpdb.Into(func(m *member) []any {
+		return []any{&m.id, wpdb.OrZero(&m.name), wpdb.OrZero(&m.service), wpdb.OrZero(&m.quantity)}
+	}))
 	found := map[int64]bundle{}
 	for _, m := range members {
 		if m.quantity > 1 {

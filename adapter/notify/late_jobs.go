@@ -30,8 +30,7 @@ func LateJobs(ctx context.Context, s *session.Session, due time.Time, limit uint
 	stmt := sq.Select("id", "object_model_type", "object_id", "to_run_after_utc").FromSelect(recent, "recent").
 		Where(sq.Eq{"status": session.JobScheduled}).Where(sq.LtOrEq{"to_run_after_utc": domain.Stamp(due)}).
 		OrderBy("to_run_after_utc", "id").Limit(limit)
-	return wpdb.All(ctx, s.DB, "find late jobs", stmt, func(row wpdb.Scanner) (job LateJob, err error) {
-		err = row.Scan(&job.ID, wpdb.OrZero(&job.ObjectType), wpdb.OrZero(&job.ObjectID), wpdb.OrZero((*string)(&job.Due)))
-		return job, err
-	})
+	return wpdb.All(ctx, s.DB, "find late jobs", stmt, wpdb.Into(func(job *LateJob) []any {
+		return []any{&job.ID, wpdb.OrZero(&job.ObjectType), wpdb.OrZero(&job.ObjectID), wpdb.OrZero((*string)(&job.Due))}
+	}))
 }

@@ -148,10 +148,9 @@ func LoadProcesses(ctx context.Context, s *session.Session, types []string) ([]P
 	}
 	stmt := sq.Select("id", "name", "event_type", "actions_json").From(s.DB.Name(wpdb.Processes)).
 		Where(sq.Eq{"status": "active", "event_type": types}).OrderBy("id")
-	return wpdb.All(ctx, s.DB, "read automations", stmt, func(row wpdb.Scanner) (p Process, err error) {
-		err = row.Scan(&p.ID, &p.Name, &p.EventType, wpdb.OrZero(&p.ActionsJSON))
-		return p, err
-	})
+	return wpdb.All(ctx, s.DB, "read automations", stmt, wpdb.Into(func(p *Process) []any {
+		return []any{&p.ID, &p.Name, &p.EventType, wpdb.OrZero(&p.ActionsJSON)}
+	}))
 }
 
 // triggers reports whether an event triggers any of the processes.

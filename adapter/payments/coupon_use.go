@@ -179,10 +179,9 @@ func couponUsed(ctx context.Context, s *session.Session, c Coupon, use CouponUse
 		Column("COALESCE(SUM(o.coupon_code = ? AND o.status <> 'cancelled' AND o.customer_id = ?), 0)", c.Code, use.Customer).
 		Column("COALESCE(SUM(o.status <> 'cancelled' AND o.customer_id = ?), 0)", use.Customer).
 		From(s.DB.As(wpdb.Orders, "o")).Where(sq.Or{sq.Eq{"o.coupon_code": c.Code}, sq.Eq{"o.customer_id": use.Customer}}).Where(sq.NotEq{"o.id": use.Order})
-	used, _, err := wpdb.One(ctx, s.DB, "count uses of coupon", stmt, func(row wpdb.Scanner) (n counts, err error) {
-		err = row.Scan(&n.all, &n.theirs, &n.orders)
-		return n, err
-	})
+	used, _, err := wpdb.One(ctx, s.DB, "count uses of coupon", stmt, wpdb.Into(func(n *counts) []any {
+		return []any{&n.all, &n.theirs, &n.orders}
+	}))
 	switch {
 	case err != nil:
 		return "", err

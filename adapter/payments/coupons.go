@@ -101,22 +101,19 @@ func storedCoupon(ctx context.Context, s *session.Session, code string) (Coupon,
 	if !exists {
 		return Coupon{}, domain.NotFound(domain.CouponResource, code)
 	}
-	records, err := LoadCoupons(ctx, s, sq.Eq{"k.code": code})
+	found, err := LoadCoupons(ctx, s, sq.Eq{"k.code": code})
 	if err != nil && !errors.Is(err, wpdb.ErrBadValue) {
 		return Coupon{}, err
 	}
 	// The collation also finds codes that differ in accents, but those are different codes.
-	records = slices.DeleteFunc(records, func(c Coupon) bool { return CouponCode(c.Code) != code })
-	if len(records) == 0 { // also for a text that the column cannot hold
-		return Coupon{}, domain.NotFound(domain.CouponResource, code)
-	}
-	return records[0], nil
+	found = slices.DeleteFunc(found, func(c Coupon) bool { return CouponCode(c.Code) != code })
+	return records.Only(found, nil, domain.CouponResource, code) // none also for a text that the column cannot hold
 }
 
 // LoadCoupons reads coupons, without their usage.
 func LoadCoupons(ctx context.Context, s *session.Session, which sq.Eq) ([]Coupon, error) {
-	stmt := couponColumns(s, sq.Select().From(s.DB.As(wpdb.Coupons, "k")).Where(which).OrderBy("k.id DESC")).Column("NULL")
-	return wpdb.All(ctx, s.DB, "read coupons", stmt, func(row wpdb.Scanner) (Coupon, error) { return scanCoupon(row, new(any)) })
+	stmt := couponColumns(s, sq.Select().From(s.DB.As(wpdb.Coupons, "k")).Where(which).OrderBy("k.id DESC"))
+	return wpdb.All(ctx, s.DB, "read coupons", stmt, scanCoupon)
 }
 
 // couponColumns selects what scanCoupon reads of coupons, k.
@@ -125,12 +122,10 @@ func couponColumns(s *session.Session, stmt sq.SelectBuilder) sq.SelectBuilder {
 		"active_from", "active_to", "created_at", "updated_at")...)
 }
 
-func scanCoupon(row wpdb.Scanner, last any) (c Coupon, err error) {
-	var value decimal.NullDecimal
-	err = row.Scan(&c.ID, &c.Code, wpdb.OrZero(&c.Name), wpdb.OrZero(&c.Description), wpdb.OrZero(&c.DiscountType), &value,
+func scanCoupon(row wpdb.Scanner) (c Coupon, err error) {
+	err = row.Scan(&c.ID, &c.Code, wpdb.OrZero(&c.Name), wpdb.OrZero(&c.Description), wpdb.OrZero(&c.DiscountType), wpdb.OrZero(&c.DiscountValue),
 		wpdb.OrZero(&c.Rules.Stored), &c.Status, wpdb.OrZero((*string)(&c.ActiveFrom)), wpdb.OrZero((*string)(&c.ActiveTo)),
-		wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)), last)
-	c.DiscountValue = value.Decimal
+		wpdb.OrZero((*string)(&c.CreatedAt)), wpdb.OrZero((*string)(&c.UpdatedAt)))
 	c.Rules.parse()
 	return c, err
 }
@@ -195,12 +190,9 @@ func AddUsage(ctx context.Context, s *session.Session, coupons []Coupon) error {
 		place int
 		CouponUsage
 	}
-	found, err := wpdb.All(ctx, s.DB, "read use of coupons", stmt, func(row wpdb.Scanner) (u used, err error) {
-		var discount decimal.NullDecimal
-		err = row.Scan(&u.place, &u.Count, &discount, wpdb.OrZero((*string)(&u.LastUsed)))
-		u.Discount = discount.Decimal
-		return u, err
-	})
+	found, err := wpdb.All(ctx, s.DB, "read use of coupons", stmt, wpdb.Into(func(u *used) []any {
+		return []any{&u.place, &u.Count, wpdb.OrZero(&u.Discount), wpdb.OrZero((*string)(&u.LastUsed))}
+	}))
 	for _, u := range found {
 		if u.place > 0 {
 			coupons[u.place-1].Usage = u.CouponUsage

@@ -27,10 +27,9 @@ type PayableInvoices []payableInvoice
 func LoadPayableInvoices(ctx context.Context, s *session.Session, order int64) (PayableInvoices, error) {
 	stmt := sq.Select("id", "charge_amount", "status = '"+InvoicePaid+"'").From(s.DB.Name(wpdb.OrderInvoices)).
 		Where(sq.Eq{"order_id": order, "status": []string{InvoiceOpen, InvoicePaid}}).Where(sq.NotEq{"charge_amount": nil}).OrderBy("id")
-	return wpdb.All(ctx, s.DB, "read invoices of order", stmt, func(row wpdb.Scanner) (i payableInvoice, err error) {
-		err = row.Scan(&i.ID, &i.Amount, &i.paid)
-		return i, err
-	})
+	return wpdb.All(ctx, s.DB, "read invoices of order", stmt, wpdb.Into(func(i *payableInvoice) []any {
+		return []any{&i.ID, &i.Amount, &i.paid}
+	}))
 }
 
 // adjustInvoices marks invoices of an order as paid if a write of its payments pays them, and as open again

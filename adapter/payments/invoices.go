@@ -48,14 +48,8 @@ func LoadInvoice(ctx context.Context, s *session.Session, orderID, id int64) (In
 
 // invoiceOf is LoadInvoice for an order that is known to exist.
 func invoiceOf(ctx context.Context, s *session.Session, orderID, id int64) (Invoice, error) {
-	records, err := LoadInvoices(ctx, s, sq.Eq{"v.id": id, "v.order_id": orderID})
-	if err != nil {
-		return Invoice{}, err
-	}
-	if len(records) == 0 {
-		return Invoice{}, domain.NotFound(domain.InvoiceResource, id)
-	}
-	return records[0], nil
+	found, err := LoadInvoices(ctx, s, sq.Eq{"v.id": id, "v.order_id": orderID})
+	return records.Only(found, err, domain.InvoiceResource, id)
 }
 
 // LoadInvoices returns the invoices for which a condition on "v" holds, by id.
@@ -64,13 +58,13 @@ func LoadInvoices(ctx context.Context, s *session.Session, which sq.Eq) ([]Invoi
 	if err != nil {
 		return nil, err
 	}
-	stmt := sq.Select(columns...).Column("NULL").From(s.DB.As(wpdb.OrderInvoices, "v")).Where(which).OrderBy("v.id")
-	return wpdb.All(ctx, s.DB, "read invoices", stmt, func(row wpdb.Scanner) (Invoice, error) { return scan(row, new(any)) })
+	stmt := sq.Select(columns...).From(s.DB.As(wpdb.OrderInvoices, "v")).Where(which).OrderBy("v.id")
+	return wpdb.All(ctx, s.DB, "read invoices", stmt, scan)
 }
 
 // invoiceColumns returns the columns of invoices, v, and how to scan them. An invoice without a number gets
 // one from the setting of the prefix.
-func invoiceColumns(ctx context.Context, s *session.Session) (columns []string, scan func(wpdb.Scanner, any) (Invoice, error), err error) {
+func invoiceColumns(ctx context.Context, s *session.Session) (columns []string, scan func(wpdb.Scanner) (Invoice, error), err error) {
 	settings, err := s.DB.SettingValues(ctx, "invoices_number_prefix")
 	if err != nil {
 		return nil, nil, err
@@ -86,11 +80,9 @@ func invoiceColumns(ctx context.Context, s *session.Session) (columns []string, 
 		data = "invoice_data" // until LatePoint 5.1
 	}
 	columns = append(columns, s.Schema.Expr(wpdb.OrderInvoices, "v", data))
-	return columns, func(row wpdb.Scanner, last any) (v Invoice, err error) {
-		var amount decimal.NullDecimal
-		err = row.Scan(&v.ID, &v.OrderID, wpdb.OrZero(&v.Number), &v.Status, &amount, &v.PaymentPortion,
-			wpdb.OrZero((*string)(&v.DueAt)), wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &v.Data, last)
-		v.ChargeAmount = amount.Decimal
+	return columns, func(row wpdb.Scanner) (v Invoice, err error) {
+		err = row.Scan(&v.ID, &v.OrderID, wpdb.OrZero(&v.Number), &v.Status, wpdb.OrZero(&v.ChargeAmount), &v.PaymentPortion,
+			wpdb.OrZero((*string)(&v.DueAt)), wpdb.OrZero((*string)(&v.CreatedAt)), wpdb.OrZero((*string)(&v.UpdatedAt)), &v.Data)
 		if v.Number == "" {
 			v.Number = invoiceNumber(prefix, v.ID)
 		}

@@ -23,9 +23,9 @@ func CustomerInScope(ctx context.Context, s *session.Session, c BookingCustomer)
 	within := s.AsCaller()
 	stmt := sq.Select("b.customer_id", "c.first_name", "c.last_name", "c.email", "c.phone").From(within.DB.As(wpdb.Bookings, "b")).
 		LeftJoin(session.JoinCustomer(within)).Where(sq.Eq{"b.customer_id": c.ID}).OrderBy("c.sent", "b.id DESC").Limit(1)
-	return wpdb.One(ctx, within.DB, "look for a customer within limits", stmt, func(row wpdb.Scanner) (c BookingCustomer, err error) {
-		return c, row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone))
-	})
+	return wpdb.One(ctx, within.DB, "look for a customer within limits", stmt, wpdb.Into(func(c *BookingCustomer) []any {
+		return []any{&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone)}
+	}))
 }
 
 // errNotRemembered means that our table does not exist.

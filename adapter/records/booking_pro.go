@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
-	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/session"
@@ -44,9 +43,9 @@ func addProFeatures(ctx context.Context, s *session.Session, bookings []Booking)
 		key, text string
 	}
 	stmt := sq.Select("object_id", "meta_key", "meta_value").From(s.DB.Name(wpdb.BookingMeta)).Where(sq.Eq{"object_id": ids, "meta_key": ReasonKeys}).OrderBy("id DESC")
-	all, err := wpdb.All(ctx, s.DB, "read reasons of bookings", stmt, func(row wpdb.Scanner) (g given, err error) {
-		return g, row.Scan(&g.booking, &g.key, wpdb.OrZero(&g.text))
-	})
+	all, err := wpdb.All(ctx, s.DB, "read reasons of bookings", stmt, wpdb.Into(func(g *given) []any {
+		return []any{&g.booking, &g.key, wpdb.OrZero(&g.text)}
+	}))
 	byID := ByID(bookings, func(b Booking) int64 { return b.ID })
 	for _, g := range all { // the first row of a key counts, and comes last
 		reasons := byID[g.booking].Reasons
@@ -79,14 +78,11 @@ func settingsAndExtras(ctx context.Context, s *session.Session, bookings []int64
 		sq.Select("x.id", "NULL", "NULL", "x.booking_id", "x.service_extra_id", "e.name", "x.quantity", "x.duration", "x.price", "e.duration").
 			From(s.DB.As(wpdb.BookingsServiceExtras, "x")).LeftJoin(s.DB.As(wpdb.ServiceExtras, "e")+" ON e.id = x.service_extra_id").
 			Where(sq.Eq{"x.booking_id": bookings}))
-	rows, err := wpdb.All(ctx, s.DB, "read extras of bookings", stmt, func(row wpdb.Scanner) (r stored, err error) {
-		var price decimal.NullDecimal
+	rows, err := wpdb.All(ctx, s.DB, "read extras of bookings", stmt, wpdb.Into(func(r *stored) []any {
 		e := &r.BookingExtra
-		err = row.Scan(&r.id, wpdb.OrZero(&r.name), wpdb.OrZero(&r.value), wpdb.OrZero(&r.booking), wpdb.OrZero(&e.ID), wpdb.OrZero(&e.Name),
-			wpdb.OrZero(&e.Quantity), wpdb.OrZero(&e.Duration), &price, wpdb.OrZero(&e.PresentDuration))
-		e.Price = price.Decimal
-		return r, err
-	})
+		return []any{&r.id, wpdb.OrZero(&r.name), wpdb.OrZero(&r.value), wpdb.OrZero(&r.booking), wpdb.OrZero(&e.ID), wpdb.OrZero(&e.Name),
+			wpdb.OrZero(&e.Quantity), wpdb.OrZero(&e.Duration), wpdb.OrZero(&e.Price), wpdb.OrZero(&e.PresentDuration)}
+	}))
 	slices.SortFunc(rows, func(a, b stored) int { return cmp.Compare(a.id, b.id) })
 	settings, extras = map[string]string{}, map[int64][]BookingExtra{}
 	for _, r := range rows {

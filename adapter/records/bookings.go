@@ -277,13 +277,7 @@ func (b *Booking) usualLength() session.Minutes {
 // LoadBooking returns one booking with its meta, or a CodeNotFound.
 func LoadBooking(ctx context.Context, s *session.Session, id int64) (Booking, error) {
 	records, err := LoadBookings(ctx, s, []int64{id}, true)
-	if err != nil {
-		return Booking{}, err
-	}
-	if len(records) == 0 {
-		return Booking{}, domain.NotFound(domain.BookingResource, id)
-	}
-	return records[0], nil
+	return Only(records, err, domain.BookingResource, id)
 }
 
 // Start returns the instant at which the booking begins, in the site's zone. ok is false

@@ -78,25 +78,17 @@ func LoadCustomer(ctx context.Context, s *session.Session, id int64) (Customer, 
 }
 
 func customerIDs(records []Customer) []int64 {
-	ids := make([]int64, len(records))
-	for i, c := range records {
-		ids[i] = c.ID
-	}
-	return ids
+	return IDsOf(records, func(c Customer) int64 { return c.ID })
 }
 
 // LoadStoredCustomer returns a Customer without Stats, which would cost a scan.
 func LoadStoredCustomer(ctx context.Context, s *session.Session, id int64) (Customer, error) {
 	stmt := sq.Select(CustomerColumns...).From(s.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
 	records, err := wpdb.All(ctx, s.DB, "read customer", stmt, ScanCustomer)
-	if err != nil {
-		return Customer{}, err
+	if err == nil {
+		err = addCustomerMeta(ctx, s, records)
 	}
-	if len(records) == 0 {
-		return Customer{}, domain.NotFound(domain.CustomerResource, id)
-	}
-	err = addCustomerMeta(ctx, s, records)
-	return records[0], err
+	return Only(records, err, domain.CustomerResource, id)
 }
 
 // CustomerColumns are what ScanCustomer reads of customers, c. Columns with passwords and session keys are
@@ -132,10 +124,9 @@ func LoadCustomerStats(ctx context.Context, s *session.Session, ids []int64, siz
 		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL SELECT 0, (", size.Count, "), 0, 0, NULL, NULL, NULL, NULL"))
 	}
 	parts, err := session.Grouped(ctx, s, "sum up customers", stmt, func(row wpdb.Scanner, customer *int64) (c CustomerStats, err error) {
-		var spent decimal.NullDecimal
 		err = row.Scan(customer, &c.Total, &c.Completed, &c.Cancelled, wpdb.OrZero(&c.Future),
-			wpdb.OrZero((*string)(&c.Last)), wpdb.OrZero((*string)(&c.Next)), &spent)
-		c.Spent, c.Last, c.Next = spent.Decimal, c.Last.Day(), c.Next.Day()
+			wpdb.OrZero((*string)(&c.Last)), wpdb.OrZero((*string)(&c.Next)), wpdb.OrZero(&c.Spent))
+		c.Last, c.Next = c.Last.Day(), c.Next.Day()
 		return c, err
 	})
 	for _, counted := range parts[0] {
@@ -271,8 +262,7 @@ type BookableCustomer struct {
 func CustomerRow(ctx context.Context, s *session.Session, which sq.Sqlizer) (c BookableCustomer, ok bool, err error) {
 	stmt := sq.Select("id", "first_name", "last_name", "email", "phone", "status", "COALESCE(wordpress_user_id, 0) <> 0").From(s.DB.Name(wpdb.Customers)).
 		Where(which).OrderBy("id").Limit(1)
-	return wpdb.One(ctx, s.DB, "find customer", stmt, func(row wpdb.Scanner) (c BookableCustomer, err error) {
-		err = row.Scan(&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone), wpdb.OrZero(&c.Status), &c.HasUser)
-		return c, err
-	})
+	return wpdb.One(ctx, s.DB, "find customer", stmt, wpdb.Into(func(c *BookableCustomer) []any {
+		return []any{&c.ID, wpdb.OrZero(&c.FirstName), wpdb.OrZero(&c.LastName), wpdb.OrZero(&c.Email), wpdb.OrZero(&c.Phone), wpdb.OrZero(&c.Status), &c.HasUser}
+	}))
 }

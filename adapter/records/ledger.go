@@ -43,23 +43,17 @@ func EntryOf(p Payment, refunds decimal.Decimal) LedgerEntry {
 func LoadLedger(ctx context.Context, s *session.Session, which sq.Sqlizer) (Ledger, error) {
 	stmt := sq.Select(s.Schema.Columns(wpdb.Transactions, "t", "id", "invoice_id", "token", "status", "kind", "amount")...).
 		From(s.DB.As(wpdb.Transactions, "t")).Where(which).OrderBy("t.id")
-	entries, err := wpdb.All(ctx, s.DB, "read money of order", stmt, func(row wpdb.Scanner) (e LedgerEntry, err error) {
-		var amount decimal.NullDecimal
-		err = row.Scan(&e.ID, wpdb.OrZero(&e.Invoice), wpdb.OrZero(&e.token), &e.Status, wpdb.OrZero(&e.Kind), &amount)
-		e.Amount = amount.Decimal
-		return e, err
-	})
+	entries, err := wpdb.All(ctx, s.DB, "read money of order", stmt, wpdb.Into(func(e *LedgerEntry) []any {
+		return []any{&e.ID, wpdb.OrZero(&e.Invoice), wpdb.OrZero(&e.token), &e.Status, wpdb.OrZero(&e.Kind), wpdb.OrZero(&e.Amount)}
+	}))
 	if err != nil || len(entries) == 0 || !s.Schema.Has(wpdb.TransactionRefunds) {
 		return entries, err
 	}
-	ids := make([]int64, len(entries))
-	for i, e := range entries {
-		ids[i] = e.ID
-	}
+	ids := IDsOf(entries, func(e LedgerEntry) int64 { return e.ID })
 	stmt = sq.Select("transaction_id", "SUM(amount)").From(s.DB.Name(wpdb.TransactionRefunds)).Where(sq.Eq{"transaction_id": ids}).GroupBy("transaction_id")
-	refunds, err := wpdb.Map[int64, decimal.NullDecimal](ctx, s.DB, "sum up refunds of order", stmt)
+	refunds, err := wpdb.Map[int64, decimal.Decimal](ctx, s.DB, "sum up refunds of order", stmt)
 	for i, e := range entries {
-		entries[i].Refunds = refunds[e.ID].Decimal
+		entries[i].Refunds = refunds[e.ID]
 	}
 	return entries, err
 }

@@ -46,25 +46,14 @@ type OrderItem struct {
 // LoadOrder returns one order, or a CodeNotFound.
 func LoadOrder(ctx context.Context, s *session.Session, id int64) (Order, error) {
 	records, err := LoadOrders(ctx, s, []int64{id})
-	return onlyOrder(records, id, err)
+	return Only(records, err, domain.OrderResource, id)
 }
 
 // LoadStoredOrder is like LoadOrder, without the scan for refunds: its DisplayPaymentStatus is the stored
 // one.
 func LoadStoredOrder(ctx context.Context, s *session.Session, id int64) (Order, error) {
 	records, err := readOrders(ctx, s, []int64{id}, sq.Select("o.payment_status"), new(Total))
-	return onlyOrder(records, id, err)
-}
-
-// onlyOrder returns the single order that was read by id.
-func onlyOrder(records []Order, id int64, err error) (Order, error) {
-	if err != nil {
-		return Order{}, err
-	}
-	if len(records) == 0 {
-		return Order{}, domain.NotFound(domain.OrderResource, id)
-	}
-	return records[0], nil
+	return Only(records, err, domain.OrderResource, id)
 }
 
 // LoadOrders returns orders by their ids, as lists show them.
@@ -90,12 +79,10 @@ func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.Se
 		Column(session.LoadMeta(s, wpdb.OrderMeta, "o.id", "discount_total")).Column(session.LoadMeta(s, wpdb.OrderMeta, "o.id", "notes")).
 		Column(size.Column()).From(s.DB.As(wpdb.Orders, "o")).Where(sq.Eq{"o.id": ids})
 	records, err := wpdb.All(ctx, s.DB, "read orders", stmt, func(row wpdb.Scanner) (o Order, err error) {
-		var subtotal, total, tax, discount decimal.NullDecimal
 		var discountTotal string
-		err = row.Scan(&o.DisplayPaymentStatus, &o.ID, wpdb.OrZero(&o.ConfirmationCode), &subtotal, &total, &tax, &discount, &o.CouponCode, &o.Status, &o.PaymentStatus,
+		err = row.Scan(&o.DisplayPaymentStatus, &o.ID, wpdb.OrZero(&o.ConfirmationCode), wpdb.OrZero(&o.Subtotal), wpdb.OrZero(&o.Total), wpdb.OrZero(&o.TaxTotal), wpdb.OrZero(&o.CouponDiscount), &o.CouponCode, &o.Status, &o.PaymentStatus,
 			&o.FulfillmentStatus, &o.CustomerID, &o.CustomerComment, &o.IPAddress, &o.SourceID, &o.SourceURL,
 			wpdb.OrZero((*string)(&o.CreatedAt)), wpdb.OrZero((*string)(&o.UpdatedAt)), wpdb.OrZero(&discountTotal), wpdb.OrZero(&o.Notes), size.Dest())
-		o.Subtotal, o.Total, o.TaxTotal, o.CouponDiscount = subtotal.Decimal, total.Decimal, tax.Decimal, discount.Decimal
 		if amount, err := decimal.NewFromString(discountTotal); err == nil {
 			o.DiscountTotal = amount
 		}
@@ -109,12 +96,9 @@ func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.Se
 func LoadOrderItems(ctx context.Context, s *session.Session, orderID int64) ([]OrderItem, error) {
 	stmt := sq.Select("id", "variant", "item_data", "subtotal", "total").
 		From(s.DB.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orderID}).OrderBy("id")
-	return wpdb.All(ctx, s.DB, "read items of order", stmt, func(row wpdb.Scanner) (i OrderItem, err error) {
-		var subtotal, total decimal.NullDecimal
-		err = row.Scan(&i.ID, wpdb.OrZero(&i.Variant), wpdb.OrZero(&i.ItemData), &subtotal, &total)
-		i.Subtotal, i.Total = subtotal.Decimal, total.Decimal
-		return i, err
-	})
+	return wpdb.All(ctx, s.DB, "read items of order", stmt, wpdb.Into(func(i *OrderItem) []any {
+		return []any{&i.ID, wpdb.OrZero(&i.Variant), wpdb.OrZero(&i.ItemData), wpdb.OrZero(&i.Subtotal), wpdb.OrZero(&i.Total)}
+	}))
 }
 
 // RequireOrder returns a CodeNotFound if the order does not exist.

@@ -7,6 +7,7 @@ import (
 
 	sq "github.com/Masterminds/squirrel"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -74,9 +75,8 @@ func pageWith[T any](p session.Paging, records []T, more bool, size *Total) Page
 	return page
 }
 
-// ReadSmallPage reads one page of a small table, in the order of the list, together with the list's size: scan
-// reads the columns of the statement and then the given destination.
-func ReadSmallPage[T any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, o SortOrder, scan func(row wpdb.Scanner, last any) (T, error)) (page Page[T], err error) {
+// ReadSmallPage reads one page of a small table, in the order of the list, together with the list's size.
+func ReadSmallPage[T any](ctx context.Context, s *session.Session, l List, p session.Paging, stmt sq.SelectBuilder, o SortOrder, scan func(wpdb.Scanner) (T, error)) (page Page[T], err error) {
 	defer EmptyIfUnmatchable(p, &page, &err)
 	if stmt, err = pageOrChunk(ctx, s, l, stmt, p, o); err != nil {
 		return page, err
@@ -85,7 +85,7 @@ func ReadSmallPage[T any](ctx context.Context, s *session.Session, l List, p ses
 	if s.Export != nil {
 		size = new(Total) // the export knows
 	}
-	records, more, err := wpdb.First(ctx, s.DB, l.Op, stmt.Column(size.Column()), p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(row, size.Dest()) })
+	records, more, err := wpdb.First(ctx, s.DB, l.Op, stmt.Column(size.Column()), p.PerPage, func(row wpdb.Scanner) (T, error) { return scan(rowWithSize{row, size}) })
 	if err != nil {
 		return page, err
 	}
@@ -96,12 +96,34 @@ func ReadSmallPage[T any](ctx context.Context, s *session.Session, l List, p ses
 	return page, err
 }
 
+// rowWithSize is a row with the size of the list in its last column.
+type rowWithSize struct {
+	wpdb.Scanner
+	size *Total
+}
+
+// Scan scans the columns before the size.
+func (r rowWithSize) Scan(dest ...any) error {
+	return r.Scanner.Scan(slices.Concat(dest, []any{r.size.Dest()})...)
+}
+
 // EmptyIfUnmatchable is deferred. It turns the error of a filter that no record can match into an empty
 // page: a text that the columns cannot store, such as an emoji in tables of an older character set.
 func EmptyIfUnmatchable[T any](p session.Paging, page *Page[T], err *error) {
 	if errors.Is(*err, wpdb.ErrBadValue) {
 		*page, *err = Page[T]{Paging: p}, nil
 	}
+}
+
+// Only returns the one record that was found, or a CodeNotFound.
+func Only[T any](found []T, err error, resource domain.Resource, key any) (record T, _ error) {
+	switch {
+	case err != nil:
+		return record, err
+	case len(found) == 0:
+		return record, domain.NotFound(resource, key)
+	}
+	return found[0], nil
 }
 
 // IDsOf returns the ids of records.

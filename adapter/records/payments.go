@@ -71,13 +71,7 @@ func FilterDisplayAmount(q sq.SelectBuilder, least, most *decimal.Decimal) sq.Se
 // LoadPayment returns one payment, or a CodeNotFound.
 func LoadPayment(ctx context.Context, s *session.Session, id int64) (Payment, error) {
 	records, err := LoadPayments(ctx, s, sq.Eq{"t.id": id})
-	if err != nil {
-		return Payment{}, err
-	}
-	if len(records) == 0 {
-		return Payment{}, domain.NotFound(domain.PaymentResource, id)
-	}
-	return records[0], nil
+	return Only(records, err, domain.PaymentResource, id)
 }
 
 // LoadOrderPayments returns the payments of an order, oldest first.
@@ -91,13 +85,7 @@ func LoadOrderPayment(ctx context.Context, s *session.Session, orderID, id int64
 		return Payment{}, err
 	}
 	records, err := LoadPayments(ctx, s, sq.Eq{"t.id": id, "t.order_id": orderID})
-	if err != nil {
-		return Payment{}, err
-	}
-	if len(records) == 0 {
-		return Payment{}, domain.NotFound(domain.TransactionResource, id)
-	}
-	return records[0], nil
+	return Only(records, err, domain.TransactionResource, id)
 }
 
 // LoadPayments returns the payments for which a condition on "t" holds, by id.
@@ -118,12 +106,9 @@ func AddPayments(ctx context.Context, s *session.Session, order *Order) ([]Payme
 		rows = "(SELECT SUM(r.amount) FROM " + s.DB.As(wpdb.TransactionRefunds, "r") + " WHERE r.transaction_id = t.id)"
 	}
 	stmt := PaymentColumns(s, sq.Select().From(s.DB.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": order.ID}).OrderBy("t.id")).Column(rows)
-	records, err := wpdb.All(ctx, s.DB, "read payments of order", stmt, func(row wpdb.Scanner) (Payment, error) {
-		var rows decimal.NullDecimal
-		p, err := scanPaymentAnd(row, &rows)
-		p.RefundRows = rows.Decimal
-		return p, err
-	})
+	records, err := wpdb.All(ctx, s.DB, "read payments of order", stmt, wpdb.Into(func(p *Payment) []any {
+		return append(paymentVariables(p), wpdb.OrZero(&p.RefundRows))
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -138,16 +123,12 @@ func PaymentColumns(s *session.Session, stmt sq.SelectBuilder) sq.SelectBuilder 
 }
 
 // ScanPayment reads a payment without its booking.
-func ScanPayment(row wpdb.Scanner) (Payment, error) { return scanPaymentAnd(row) }
+var ScanPayment = wpdb.Into(paymentVariables)
 
-// scanPaymentAnd is like ScanPayment, with columns that the caller selected after those of the payment.
-func scanPaymentAnd(row wpdb.Scanner, behind ...any) (p Payment, err error) {
-	var amount decimal.NullDecimal
-	err = row.Scan(append([]any{&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
-		wpdb.OrZero(&p.PaymentPortion), wpdb.OrZero(&p.Kind), &amount, &p.Status, &p.Notes, &p.ReceiptNumber, &p.AccessKey,
-		wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt))}, behind...)...)
-	p.Amount = amount.Decimal
-	return p, err
+func paymentVariables(p *Payment) []any {
+	return []any{&p.ID, &p.Token, &p.InvoiceID, &p.OrderID, wpdb.OrZero(&p.CustomerID), wpdb.OrZero(&p.Processor), wpdb.OrZero(&p.PaymentMethod),
+		wpdb.OrZero(&p.PaymentPortion), wpdb.OrZero(&p.Kind), wpdb.OrZero(&p.Amount), &p.Status, &p.Notes, &p.ReceiptNumber, &p.AccessKey,
+		wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt))}
 }
 
 // AddFirstBookings adds the first booking of each payment's order.

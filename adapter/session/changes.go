@@ -162,9 +162,9 @@ func bookingsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int
 		data      string
 	}
 	stmt := sq.Select("id", "order_id", "item_data").From(db.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
-	items, err := wpdb.All(ctx, db, "read items of orders", stmt, func(row wpdb.Scanner) (i item, err error) {
-		return i, row.Scan(&i.id, &i.order, wpdb.OrZero(&i.data))
-	})
+	items, err := wpdb.All(ctx, db, "read items of orders", stmt, wpdb.Into(func(i *item) []any {
+		return []any{&i.id, &i.order, wpdb.OrZero(&i.data)}
+	}))
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
@@ -188,9 +188,9 @@ func bookingsOfOrders(ctx context.Context, db *wpdb.DB, orders []int64) (map[int
 		candidates = append(candidates, sq.Eq{"customer_id": customers})
 	}
 	stmt = sq.Select("id", "order_item_id").From(db.Name(wpdb.Bookings)).Where(candidates).Where(sq.Eq{"order_item_id": itemIDs}).OrderBy("id")
-	found, err := wpdb.All(ctx, db, "find bookings of orders", stmt, func(row wpdb.Scanner) (b [2]int64, err error) {
-		return b, row.Scan(&b[0], &b[1])
-	})
+	found, err := wpdb.All(ctx, db, "find bookings of orders", stmt, wpdb.Into(func(b *[2]int64) []any {
+		return []any{&b[0], &b[1]}
+	}))
 	bookings := map[int64][]int64{}
 	for _, b := range found {
 		order := orderOf[b[1]]

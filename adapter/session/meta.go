@@ -75,10 +75,9 @@ func NewMetaChanges(ctx context.Context, s *Session, table wpdb.Table, id int64,
 		key, value string
 	}
 	stmt := sq.Select("id", "meta_key", "meta_value").From(s.DB.Name(table)).Where(sq.Eq{"object_id": id}).OrderBy("id")
-	rows, err := wpdb.All(ctx, s.DB, "read meta", stmt, func(row wpdb.Scanner) (r stored, err error) {
-		err = row.Scan(&r.id, &r.key, wpdb.OrZero(&r.value))
-		return r, err
-	})
+	rows, err := wpdb.All(ctx, s.DB, "read meta", stmt, wpdb.Into(func(r *stored) []any {
+		return []any{&r.id, &r.key, wpdb.OrZero(&r.value)}
+	}))
 	if err != nil {
 		return m, err
 	}

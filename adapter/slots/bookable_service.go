@@ -133,17 +133,17 @@ func bookableRows(s *session.Session, service, agent, location int64) sq.Sqlizer
 }
 
 func scanBookableRow(row wpdb.Scanner) (r bookableRow, err error) {
-	var basic decimal.NullDecimal
+	var basic decimal.Decimal
 	var durations, blockAtMinimum, perDay string
 	err = row.Scan(&r.service, wpdb.OrZero(&r.active), wpdb.OrZero(&r.Duration), wpdb.OrZero((*int)(&r.BufferBefore)), wpdb.OrZero((*int)(&r.BufferAfter)),
-		wpdb.OrZero((*int)(&r.Step)), wpdb.OrZero(&r.CapacityMin), wpdb.OrZero(&r.CapacityMax), wpdb.OrZero(&r.Name), &basic,
+		wpdb.OrZero((*int)(&r.Step)), wpdb.OrZero(&r.CapacityMin), wpdb.OrZero(&r.CapacityMax), wpdb.OrZero(&r.Name), wpdb.OrZero(&basic),
 		wpdb.OrZero(&r.bounds.Earliest), wpdb.OrZero(&r.bounds.Latest), wpdb.OrZero(&durations), wpdb.OrZero(&blockAtMinimum), wpdb.OrZero(&perDay),
 		&r.setting, wpdb.OrZero(&r.name), wpdb.OrZero(&r.value),
 		wpdb.OrZero(&r.resource.Agent), wpdb.OrZero(&r.resource.Service), wpdb.OrZero(&r.resource.Location))
 	if err != nil || r.service == nil {
 		return r, err
 	}
-	r.prices = map[int64]decimal.Decimal{0: basic.Decimal}
+	r.prices = map[int64]decimal.Decimal{0: basic}
 	r.durations = r.listDurations(durations)
 	r.BlockAtMinimum = blockAtMinimum == session.On
 	r.bookingsPerDay = session.LeadingInt(perDay)
@@ -289,10 +289,9 @@ func findLack(ctx context.Context, s *session.Session, service Service, agent, l
 			continue
 		}
 		stmt := sq.Select(named.enabled).From(s.DB.Name(named.table)).Where(sq.Eq{"id": named.id})
-		active, ok, err := wpdb.One(ctx, s.DB, "read status", stmt, func(row wpdb.Scanner) (active bool, err error) {
-			err = row.Scan(wpdb.OrZero(&active))
-			return active, err
-		})
+		active, ok, err := wpdb.One(ctx, s.DB, "read status", stmt, wpdb.Into(func(active *bool) []any {
+			return []any{wpdb.OrZero(active)}
+		}))
 		switch {
 		case err != nil:
 			return lack{}, err

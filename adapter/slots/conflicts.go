@@ -93,9 +93,9 @@ func overbookedAssets(ctx context.Context, s *session.Session, settings map[stri
 		Join(s.DB.As(wpdb.BookingsAssets, "x") + " ON x.booking_id = b.id").Join(s.DB.As(wpdb.Assets, "a") + " ON a.id = x.asset_id").
 		Where(sq.GtOrEq{"b.start_date": today.String()}).Where(sq.Eq{"a.status": "active", "b.status": availability.BlockingStatuses(settings[session.SettingBlockingStatuses])}).
 		Limit(conflictBookings)
-	rows, err := wpdb.All(ctx, s.DB, "read assets of bookings", stmt, func(row wpdb.Scanner) (t taken, err error) {
-		return t, row.Scan(&t.booking, &t.ID, wpdb.OrZero(&t.Quantity), &t.name)
-	})
+	rows, err := wpdb.All(ctx, s.DB, "read assets of bookings", stmt, wpdb.Into(func(t *taken) []any {
+		return []any{&t.booking, &t.ID, wpdb.OrZero(&t.Quantity), &t.name}
+	}))
 	report.Assets = map[int64]string{}
 	takes := map[int64][]availability.TakenAsset{}
 	for _, t := range rows {
@@ -126,15 +126,10 @@ func ConflictingBookings(ctx context.Context, s *session.Session, conflicts []Co
 		LeftJoin(s.DB.Name(wpdb.Services) + " AS s ON s.id = b.service_id").
 		LeftJoin(s.DB.Name(wpdb.Customers) + " AS c ON c.id = b.customer_id").
 		Where(sq.Eq{"b.id": ids})
-	described := make(map[int64]ConflictingBooking, len(ids))
-	_, err := wpdb.All(ctx, s.DB, "describe conflicting bookings", stmt, func(row wpdb.Scanner) (struct{}, error) {
-		var id int64
-		var b ConflictingBooking
-		err := row.Scan(&id, wpdb.OrZero(&b.Code), wpdb.OrZero(&b.Agent), wpdb.OrZero(&b.Service), wpdb.OrZero(&b.Customer), wpdb.OrZero(&b.Date), wpdb.OrZero(&b.Start), wpdb.OrZero(&b.End))
-		described[id] = b
-		return struct{}{}, err
+	return wpdb.MapBy(ctx, s.DB, "describe conflicting bookings", stmt, func(row wpdb.Scanner) (id int64, b ConflictingBooking, err error) {
+		err = row.Scan(&id, wpdb.OrZero(&b.Code), wpdb.OrZero(&b.Agent), wpdb.OrZero(&b.Service), wpdb.OrZero(&b.Customer), wpdb.OrZero(&b.Date), wpdb.OrZero(&b.Start), wpdb.OrZero(&b.End))
+		return id, b, err
 	})
-	return described, err
 }
 
 // Address returns the address of the site's WordPress, without a trailing slash; "" if the site does not

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	sq "github.com/Masterminds/squirrel"
-	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -62,9 +61,7 @@ func ConnectedServices(ctx context.Context, s *session.Session, agents []int64) 
 		"agent_id", "service_id", agents).
 		Join(s.DB.As(wpdb.Services, "s") + " ON s.id = x.service_id")
 	return connected(ctx, s, "read services of agents", stmt, func(row wpdb.Scanner, owner *int64) (v records.BookingService, err error) {
-		var priceMin, priceMax decimal.NullDecimal
-		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, &priceMin, &priceMax)
-		v.PriceMin, v.PriceMax = priceMin.Decimal, priceMax.Decimal
+		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, wpdb.OrZero(&v.PriceMin), wpdb.OrZero(&v.PriceMax))
 		return v, err
 	}, func(v records.BookingService) int64 { return v.ID })
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	sq "github.com/Masterminds/squirrel"
-	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/extensions"
@@ -152,9 +151,8 @@ func extraColumns(s *session.Session) sq.SelectBuilder {
 }
 
 func scanExtra(row wpdb.Scanner, rest ...any) (e OfferedExtra, err error) {
-	var amount decimal.NullDecimal
-	err = row.Scan(append([]any{&e.ID, &e.Name, &amount, &e.Duration, wpdb.OrZero(&e.Most), wpdb.OrZero(&e.PerAttendee)}, rest...)...)
-	e.Amount, e.Most = amount.Decimal, cmp.Or(e.Most, 1)
+	err = row.Scan(append([]any{&e.ID, &e.Name, wpdb.OrZero(&e.Amount), &e.Duration, wpdb.OrZero(&e.Most), wpdb.OrZero(&e.PerAttendee)}, rest...)...)
+	e.Most = cmp.Or(e.Most, 1)
 	return e, err
 }
 
