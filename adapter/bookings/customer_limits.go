@@ -57,7 +57,7 @@ func warnOfLimits(ctx context.Context, tx *session.Tx, w session.WriteSettings, 
 		return nil
 	}
 	future := sq.Select("COUNT(*)").From(tx.DB.As(wpdb.Bookings, "b")).
-		Where(sq.Eq{"b.customer_id": customer}).Where(sq.NotEq{"b.status": records.StatusCancelled}).Where(records.StartsAfterNow(tx.Session, "b", true))
+		Where(sq.Eq{"b.customer_id": customer}).Where(sq.NotEq{"b.status": records.StatusCancelled}).Where(records.StartsAfterNow(tx.Session))
 	stmt := sq.Select().Column(sq.ConcatExpr("(", future, ")")).Column(session.LoadMeta(tx.Session, wpdb.CustomerMeta, "c.id", metaNoShowCount)).
 		From(tx.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": customer})
 	type counts struct {

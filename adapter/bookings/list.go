@@ -126,10 +126,14 @@ func (t Times) filter(s *session.Session, q sq.SelectBuilder) sq.SelectBuilder {
 	q = records.FilterRange(q, "b.start_date", t.DateFrom, t.DateTo)
 	q = records.FilterInstant(q, "b.created_at", t.CreatedFrom, t.CreatedBefore)
 	q = records.FilterInstant(q, s.Schema.Expr(wpdb.Bookings, "b", "updated_at"), t.UpdatedFrom, t.UpdatedBefore)
-	if t.Upcoming || t.Past {
-		q = q.Where(records.StartsAfterNow(s, "b", t.Upcoming)).Where(sq.NotEq{"b.status": "cancelled"})
+	switch active := q.Where(sq.NotEq{"b.status": "cancelled"}); {
+	case t.Upcoming:
+		return active.Where(records.StartsAfterNow(s))
+	case t.Past:
+		return active.Where(records.HasBegun(s))
+	default:
+		return q
 	}
-	return q
 }
 
 // filter joins order items, i, and orders, o, if they are needed.

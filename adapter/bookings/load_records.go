@@ -31,7 +31,7 @@ type Records struct {
 // do not exist are left out. It takes a fixed number of statements for each requested resource.
 func LoadRecords(ctx context.Context, s *session.Session, ids map[journal.Resource][]int64) (r Records, err error) {
 	readers := map[journal.Resource]func(ids []int64) error{
-		journal.Bookings:  func(ids []int64) (err error) { r.Bookings, err = records.LoadBookings(ctx, s, ids, false); return err },
+		journal.Bookings:  func(ids []int64) (err error) { r.Bookings, err = records.LoadBookings(ctx, s, ids); return err },
 		journal.Customers: func(ids []int64) (err error) { r.Customers, err = customersByID(ctx, s, ids); return err },
 		journal.Orders:    func(ids []int64) (err error) { r.Orders, err = records.LoadOrders(ctx, s, ids); return err },
 		journal.Payments: func(ids []int64) (err error) {

@@ -23,7 +23,6 @@ type bookingCustomer struct {
 // findCustomer finds the customer of a booking: by id, by the contact that identifies customers, or as a
 // customer to create. Unless the booking is invalid, the locks of the contacts are held.
 func findCustomer(ctx context.Context, s *session.Session, rules customers.Rules, b New, p *domain.Validation) (bookingCustomer, error) {
-	limited := records.Limited(s)
 	if b.CustomerID != 0 {
 		found, ok, err := records.CustomerRow(ctx, s, sq.Eq{"id": b.CustomerID})
 		if err != nil {
@@ -37,7 +36,7 @@ func findCustomer(ctx context.Context, s *session.Session, rules customers.Rules
 			p.Invalid("customer_id", "Customer not found")
 			return bookingCustomer{}, nil
 		}
-		customers.RefuseInactive(p, "customer_id", found, !limited)
+		customers.RefuseInactive(s, p, "customer_id", found)
 		return bookingCustomer{BookingCustomer: found.BookingCustomer, shown: shown}, nil
 	}
 	described := customers.Sanitize(s, b.Customer, customers.Prefix, p)
@@ -54,8 +53,8 @@ func findCustomer(ctx context.Context, s *session.Session, rules customers.Rules
 		rules.RequireOfDescribed(described, p)
 		return created, nil
 	}
-	customers.RefuseInactive(p, contact, found, !limited)
-	if limited {
+	customers.RefuseInactive(s, p, contact, found)
+	if records.Limited(s) {
 		return bookingCustomer{BookingCustomer: found.BookingCustomer, shown: described}, nil
 	}
 	if found.HasUser { // whose e-mail address it is too

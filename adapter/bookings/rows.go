@@ -62,5 +62,9 @@ func load(ctx context.Context, s *session.Session, rows []listedRow, withMeta bo
 	shown := func(stmt sq.SelectBuilder) sq.SelectBuilder {
 		return records.JoinRefunds(s, stmt, orders).Column(records.DisplayPaymentStatus)
 	}
-	return records.ReadBookings(ctx, s, ids, shown, withMeta, size)
+	found, err := records.ReadBookings(ctx, s, ids, shown, size)
+	if err == nil && withMeta {
+		err = records.AddBookingMeta(ctx, s, found)
+	}
+	return found, err
 }

@@ -68,7 +68,7 @@ func newCustomer(ctx context.Context, tx *session.Tx, before notify.Snapshot, id
 		p.Invalid("customer_id", "Customer not found")
 		return nil, nil
 	}
-	customers.RefuseInactive(p, "customer_id", found, true)
+	customers.RefuseInactive(tx.Session, p, "customer_id", found)
 	if !onlyItemOfOrder(before) || !p.Valid() { // without its locks
 		return &found.BookingCustomer, nil
 	}

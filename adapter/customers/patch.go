@@ -164,15 +164,14 @@ type Patch struct {
 // Prefix precedes the names of a customer's fields in a booking.
 const Prefix = "customer."
 
-// RefuseInactive rejects customers who may not book. If the customer is not the caller's own, the error
-// gives no reason.
-func RefuseInactive(p *domain.Validation, field string, c records.BookableCustomer, own bool) {
+// RefuseInactive rejects customers who may not book. It does not tell limited callers why.
+func RefuseInactive(s *session.Session, p *domain.Validation, field string, c records.BookableCustomer) {
 	switch {
 	case c.Status != "blocked" && c.Status != "inactive":
-	case own:
-		p.Reject(field, "This customer is "+c.Status)
-	default:
+	case records.Limited(s):
 		p.Reject(field, "This customer cannot be booked")
+	default:
+		p.Reject(field, "This customer is "+c.Status)
 	}
 }
 

@@ -79,7 +79,7 @@ func bookingsOfItems(ctx context.Context, s *session.Session, snapshot Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	bookings, err := records.LoadBookings(ctx, s, ids, false)
+	bookings, err := records.LoadBookings(ctx, s, ids)
 	for _, b := range bookings {
 		found[b.OrderItemID] = b
 	}

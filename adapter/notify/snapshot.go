@@ -123,7 +123,7 @@ func loadBookingSnapshots(ctx context.Context, s *session.Session, customer int6
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	found, err := records.LoadBookings(ctx, s, ids, false)
+	found, err := records.LoadBookings(ctx, s, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func TestRefund(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			payments := ledger(t, c.payments)
-			amount, err := refund(records.LedgerOf(payments), &c.patch, payments[0])
+			patch, amount, err := refund(records.LedgerOf(payments), c.patch, payments[0])
 			var got string
 			if known, ok := errors.AsType[*domain.Error](err); ok {
 				got = string(known.Code)
@@ -95,10 +95,10 @@ func TestRefund(t *testing.T) {
 				}
 			} else {
 				left := "-"
-				if c.patch.Amount != nil {
-					left = c.patch.Amount.String()
+				if patch.Amount != nil {
+					left = patch.Amount.String()
 				}
-				got = fmt.Sprint(amount, " ", domain.ValueOr(c.patch.Kind, "-"), " ", domain.ValueOr(c.patch.Status, "-"), " ", left)
+				got = fmt.Sprint(amount, " ", domain.ValueOr(patch.Kind, "-"), " ", domain.ValueOr(patch.Status, "-"), " ", left)
 			}
 			expect.Equal(t, c.want, got)
 		})

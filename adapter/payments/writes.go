@@ -144,7 +144,7 @@ func lockOrderToPay(ctx context.Context, tx *session.Tx, n New, p *domain.Valida
 	}
 	id := n.OrderID
 	if n.BookingID != nil {
-		found, err := records.LoadBookings(ctx, tx.Session, []int64{*n.BookingID}, false)
+		found, err := records.LoadBookings(ctx, tx.Session, []int64{*n.BookingID})
 		switch {
 		case err != nil:
 			return records.Order{}, err
@@ -246,18 +246,18 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	if err := p.Err(); err != nil {
 		return records.Payment{}, err
 	}
-	refund, err := refund(money, &patch, before)
+	patch, amount, err := refund(money, patch, before)
 	if err != nil {
 		return records.Payment{}, err
 	}
 	columns := patch.changeset(before)
-	if len(columns) == 0 && refund.IsZero() {
+	if len(columns) == 0 && amount.IsZero() {
 		return before, nil
 	}
 	if err := tx.Update(ctx, wpdb.Transactions, id, append(session.Row(columns), tx.UpdateTimestamp())); err != nil {
 		return records.Payment{}, err
 	}
-	return applyPayment(ctx, tx, paymentWrite{order: order, money: money, refund: refund, force: sent.Force}, id)
+	return applyPayment(ctx, tx, paymentWrite{order: order, money: money, refund: amount, force: sent.Force}, id)
 }
 
 // Why a payment is not refunded, or can no longer be changed.
@@ -269,42 +269,42 @@ const (
 )
 
 // refund decides whether a patch refunds a payment, and returns the amount to give back: all that was not
-// given back yet, or up to the sent amount, so that repeating the patch refunds once. It leaves in the
-// patch what changes the payment itself. A patch that would turn a payment into a refund, or a refund into
+// given back yet, or up to the sent amount, so that repeating the patch refunds once. The patch that it returns has
+// what changes the payment itself. A patch that would turn a payment into a refund, or a refund into
 // a payment, is a CodePaymentRefused.
-func refund(l records.Ledger, patch *Patch, before records.Payment) (decimal.Decimal, error) {
+func refund(l records.Ledger, patch Patch, before records.Payment) (Patch, decimal.Decimal, error) {
 	entry, status := l.Entry(before), domain.ValueOr(patch.Status, before.Status)
 	refunds := strings.EqualFold(status, records.StatusRefunded) // what it will be, or already was
 	becomes := refunds && !entry.Has(records.StatusRefunded)
 	toRefund := patch.Kind != nil && records.IsRefund(*patch.Kind)
 	switch {
 	case records.IsRefund(before.Kind) && patch.Kind != nil && !toRefund:
-		return decimal.Zero, domain.PaymentRefused("kind", refundStays)
+		return patch, decimal.Zero, domain.PaymentRefused("kind", refundStays)
 	case records.IsRefund(before.Kind):
 		if becomes {
 			patch.Status = new(records.PaymentSucceeded)
 		}
-		return decimal.Zero, nil
+		return patch, decimal.Zero, nil
 	case toRefund:
 		if !entry.Took().IsPositive() || !refunds && !strings.EqualFold(status, records.PaymentSucceeded) {
-			return decimal.Zero, domain.PaymentRefused("kind", notSuccessful)
+			return patch, decimal.Zero, domain.PaymentRefused("kind", notSuccessful)
 		}
 		patch.Kind = nil
 	case !becomes && !entry.IsRefunded():
-		return decimal.Zero, nil
+		return patch, decimal.Zero, nil
 	}
 	if kind := domain.ValueOr(patch.Kind, before.Kind); !records.TakesMoney(kind) {
 		field := "status"
 		if patch.Kind != nil {
 			field = "kind"
 		}
-		return decimal.Zero, domain.PaymentRefused(field, takesNoMoney)
+		return patch, decimal.Zero, domain.PaymentRefused(field, takesNoMoney)
 	}
 	if entry.IsRefunded() {
 		return keepRefunded(l, patch, entry, status, toRefund)
 	}
 	if becomes && !entry.Has(records.PaymentSucceeded) {
-		return decimal.Zero, domain.PaymentRefused("status", notSuccessful)
+		return patch, decimal.Zero, domain.PaymentRefused("status", notSuccessful)
 	}
 	if becomes {
 		patch.Status = new(records.PaymentSucceeded)
@@ -313,33 +313,33 @@ func refund(l records.Ledger, patch *Patch, before records.Payment) (decimal.Dec
 	after, sent := l.With(entry), patch.Amount
 	patch.Amount = nil
 	if sent == nil {
-		return after.Left()[entry.ID], nil
+		return patch, after.Left()[entry.ID], nil
 	}
 	more := sent.Sub(after.Given()[entry.ID].Sent)
 	if more.GreaterThan(after.Left()[entry.ID]) && !patch.Force {
-		return decimal.Zero, domain.RefundTooLarge()
+		return patch, decimal.Zero, domain.RefundTooLarge()
 	}
-	return decimal.Max(decimal.Zero, more), nil
+	return patch, decimal.Max(decimal.Zero, more), nil
 }
 
 // keepRefunded is refund for a payment that has the status that the plugin gives to fully refunded ones.
 // Another status does not bring the money back: with succeeded, the payment gets the refunds that its
 // status stood for.
-func keepRefunded(l records.Ledger, patch *Patch, entry records.LedgerEntry, status string, again bool) (decimal.Decimal, error) {
+func keepRefunded(l records.Ledger, patch Patch, entry records.LedgerEntry, status string, again bool) (Patch, decimal.Decimal, error) {
 	again = again || patch.Status != nil && strings.EqualFold(status, records.StatusRefunded)
 	if again && patch.Amount != nil {
 		if patch.Amount.GreaterThan(entry.Amount) {
-			return decimal.Zero, domain.RefundTooLarge()
+			return patch, decimal.Zero, domain.RefundTooLarge()
 		}
 		patch.Amount = nil
 	}
 	switch {
 	case strings.EqualFold(status, records.StatusRefunded):
-		return decimal.Zero, nil
+		return patch, decimal.Zero, nil
 	case status != records.PaymentSucceeded:
-		return decimal.Zero, domain.PaymentRefused("status", staysRefunded)
+		return patch, decimal.Zero, domain.PaymentRefused("status", staysRefunded)
 	}
-	return decimal.Max(decimal.Zero, domain.ValueOr(patch.Amount, entry.Amount).Sub(l.RefundsOf(entry))), nil
+	return patch, decimal.Max(decimal.Zero, domain.ValueOr(patch.Amount, entry.Amount).Sub(l.RefundsOf(entry))), nil
 }
 
 // changeset returns the changed columns.

@@ -102,29 +102,32 @@ func AgentFullName(first, last string) string {
 	return "Agent"
 }
 
-// StartsAfterNow returns the condition that a booking begins after the site's present minute, or the
-// opposite (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
-func StartsAfterNow(s *session.Session, alias string, after bool) sq.Sqlizer {
-	condition := "(" + alias + ".start_date > ? OR " + alias + ".start_date = ? AND " + alias + ".start_time > ?)"
-	if !after {
-		condition = "NOT COALESCE(" + condition + ", FALSE)"
-	}
-	return sq.Expr(condition, s.Today(), s.Today(), s.MinuteOfDay())
+const startsAfter = "(b.start_date > ? OR b.start_date = ? AND b.start_time > ?)"
+
+// StartsAfterNow returns the condition that a booking, b, begins after the site's present minute
+// (OsCustomerModel::get_future_bookings, LatePoint 5.6.5).
+func StartsAfterNow(s *session.Session) sq.Sqlizer {
+	return sq.Expr(startsAfter, s.Today(), s.Today(), s.MinuteOfDay())
 }
 
-// LoadBookings reads bookings with their to-one associations, each by primary key, in the order of the ids.
-// The payment status is the stored one.
-func LoadBookings(ctx context.Context, s *session.Session, ids []int64, withMeta bool) ([]Booking, error) {
+// HasBegun returns the opposite condition, which bookings without a start meet too.
+func HasBegun(s *session.Session) sq.Sqlizer {
+	return sq.Expr("NOT COALESCE("+startsAfter+", FALSE)", s.Today(), s.Today(), s.MinuteOfDay())
+}
+
+// LoadBookings reads bookings with their to-one associations, each by primary key, in the order of the ids, without
+// their meta. The payment status is the stored one.
+func LoadBookings(ctx context.Context, s *session.Session, ids []int64) ([]Booking, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	stored := func(stmt sq.SelectBuilder) sq.SelectBuilder { return stmt.Column("o.payment_status") }
-	return ReadBookings(ctx, s, ids, stored, withMeta, new(Total))
+	return ReadBookings(ctx, s, ids, stored, new(Total))
 }
 
 // ReadBookings reads bookings in the order of their ids. Bookings deleted in the meantime are left out.
 // withStatus adds the payment status of their orders, o.
-func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, withMeta bool, size *Total) ([]Booking, error) {
+func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStatus func(sq.SelectBuilder) sq.SelectBuilder, size *Total) ([]Booking, error) {
 	stmt := withStatus(BookingRecords(s).From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.id": ids})).Column(size.Column())
 	found, err := wpdb.All(ctx, s.DB, "read bookings", stmt, NewListedRow(size).Scan)
 	if err != nil {
@@ -135,13 +138,7 @@ func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStat
 		correctEnd(s, b)
 		records = append(records, *b)
 	}
-	if err := addProFeatures(ctx, s, records); err != nil {
-		return nil, err
-	}
-	if !withMeta || len(records) == 0 {
-		return records, nil
-	}
-	return records, addBookingMeta(ctx, s, records)
+	return records, addProFeatures(ctx, s, records)
 }
 
 // BookingRecords selects bookings, b, and the records that they refer to. The caller adds the payment
@@ -276,7 +273,10 @@ func (b *Booking) usualLength() session.Minutes {
 
 // LoadBooking returns one booking with its meta, or a CodeNotFound.
 func LoadBooking(ctx context.Context, s *session.Session, id int64) (Booking, error) {
-	records, err := LoadBookings(ctx, s, []int64{id}, true)
+	records, err := LoadBookings(ctx, s, []int64{id})
+	if err == nil {
+		err = AddBookingMeta(ctx, s, records)
+	}
 	return Only(records, err, domain.BookingResource, id)
 }
 
@@ -409,8 +409,11 @@ func (b Booking) AnyLocation() *int64 {
 	return b.Location.ID
 }
 
-// addBookingMeta reads the visible meta of bookings.
-func addBookingMeta(ctx context.Context, s *session.Session, records []Booking) error {
+// AddBookingMeta reads the visible meta of bookings.
+func AddBookingMeta(ctx context.Context, s *session.Session, records []Booking) error {
+	if len(records) == 0 {
+		return nil
+	}
 	ids := IDsOf(records, func(b Booking) int64 { return b.ID })
 	metas, err := session.LoadMetas(ctx, s, wpdb.BookingMeta, ids, NotSecret("meta_key"))
 	if err != nil {

@@ -154,7 +154,7 @@ func (c *CustomerStats) add(part CustomerStats) {
 
 // bookingCounts counts bookings by customer in one pass over the index on customer_id.
 func bookingCounts(s *session.Session, customers []int64) (sq.SelectBuilder, error) {
-	condition, now, err := StartsAfterNow(s, "b", true).ToSql()
+	condition, now, err := StartsAfterNow(s).ToSql()
 	return sq.Select("b.customer_id", "COUNT(*)", "SUM(b.status = 'completed')", "SUM(b.status = 'cancelled')").
 		Column("SUM(b.status <> 'cancelled' AND "+condition+")", now...).
 		Column("MAX(CASE WHEN b.status <> 'cancelled' AND NOT "+condition+" THEN b.start_date END)", now...).

@@ -80,6 +80,6 @@ func NextBookings(ctx context.Context, s *session.Session, days int, limit int64
 	if err != nil {
 		return nil, false, err
 	}
-	list, err = records.LoadBookings(ctx, s, ids, false)
+	list, err = records.LoadBookings(ctx, s, ids)
 	return list, more, err
 }

@@ -14,16 +14,15 @@ import (
 )
 
 // loadAssets reads the assets of a service, disabled ones too: none for any service.
-func loadAssets(ctx context.Context, s *session.Session, v *Service) error {
-	if v.ID == 0 {
-		return nil
+func loadAssets(ctx context.Context, s *session.Session, service int64, settings map[string]string) ([]records.Asset, error) {
+	if service == 0 {
+		return nil, nil
 	}
-	if uses, err := records.UsesAssets(ctx, s, v.settings); err != nil || !uses {
-		return err
+	if uses, err := records.UsesAssets(ctx, s, settings); err != nil || !uses {
+		return nil, err
 	}
-	assets, err := records.LoadAssets(ctx, s, v.ID)
-	v.Assets = assets[v.ID]
-	return err
+	assets, err := records.LoadAssets(ctx, s, service)
+	return assets[service], err
 }
 
 // activeAssets returns the assets that close times once they are taken.

@@ -120,12 +120,12 @@ type slotSearch struct {
 // newSlotSearch reads the booking and the service of a query and the bookable resources, and reports
 // everything that does not exist at once.
 func newSlotSearch(ctx context.Context, s *session.Session, q Query) (slotSearch, error) {
-	found := slotSearch{Query: q}
 	var problems domain.Validation
-	booking, err := bookingToMove(ctx, s, &found.Query)
+	booking, err := bookingToMove(ctx, s, q.BookingID)
 	if err := problems.Absorb(err); err != nil {
-		return found, err
+		return slotSearch{}, err
 	}
+	found := slotSearch{Query: q.completedBy(booking)}
 	if found.ServiceID == 0 && problems.Err() != nil {
 		return found, problems.Err()
 	}
@@ -163,27 +163,30 @@ func newSlotSearch(ctx context.Context, s *session.Session, q Query) (slotSearch
 	return found, problems.Err()
 }
 
-// bookingToMove reads the booking of a query, or returns nil if it names none. It adds the booking's
-// service, agent and location unless they were sent. It returns a CodeInvalidRequest if there is no such
-// booking.
-func bookingToMove(ctx context.Context, s *session.Session, q *Query) (*records.Booking, error) {
-	if q.BookingID == 0 {
+// bookingToMove reads the booking of a query, or returns nil if it names none. It returns a CodeInvalidRequest if
+// there is no such booking.
+func bookingToMove(ctx context.Context, s *session.Session, id int64) (*records.Booking, error) {
+	if id == 0 {
 		return nil, nil
 	}
 	if err := s.RequirePermission("read_bookings"); err != nil {
 		return nil, err
 	}
-	booking, err := records.LoadBooking(ctx, s, q.BookingID)
+	booking, err := records.LoadBooking(ctx, s, id)
 	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil, domain.InvalidField("booking_id", "Booking not found")
 	}
-	if err != nil {
-		return nil, err
+	return &booking, err
+}
+
+// completedBy returns the query with the service, agent and location of a booking, nil for none, unless they were sent.
+func (q Query) completedBy(booking *records.Booking) Query {
+	if booking != nil {
+		q.ServiceID = cmp.Or(q.ServiceID, booking.ServiceID())
+		q.AgentID = cmp.Or(q.AgentID, &booking.Agent.ID)
+		q.LocationID = cmp.Or(q.LocationID, booking.AnyLocation())
 	}
-	q.ServiceID = cmp.Or(q.ServiceID, booking.ServiceID())
-	q.AgentID = cmp.Or(q.AgentID, &booking.Agent.ID)
-	q.LocationID = cmp.Or(q.LocationID, booking.AnyLocation())
-	return &booking, nil
+	return q
 }
 
 // joinNumbers formats numbers for a message.

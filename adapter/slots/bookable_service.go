@@ -92,7 +92,7 @@ func LoadBookable(ctx context.Context, s *session.Session, service, agent int64,
 		resources = firstLocation(resources)
 	}
 	if err == nil {
-		err = loadAssets(ctx, s, &v)
+		v.Assets, err = loadAssets(ctx, s, service, settings)
 	}
 	return v, resources, known, err
 }

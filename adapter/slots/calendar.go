@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -47,11 +48,17 @@ func Calendar(ctx context.Context, s *session.Session, service Service, resource
 	}
 	limited := service.With(s, extensions.ProFeatures)
 	if limited {
-		in.Limits = availability.DailyLimits{Service: service.bookingsPerDay, Agents: map[int64]int{}}
+		in.Limits.Service = service.bookingsPerDay
 	}
-	if err := readCalendar(ctx, s, service, scopeOf(resources), q, limited, &in); err != nil {
+	rules := rulesOf(service, q, in)
+	rules.limited, rules.calendars = limited, activeCalendars(s, service.settings)
+	content, err := readContent(ctx, s, rules, calendarPart{scopeOf(resources), q.From, q.To, q.To + 1})
+	if err != nil {
 		return nil, err
 	}
+	in.WorkPeriods, in.OffPeriods, in.Limits.Agents = content.workPeriods(), content.offPeriods(resources, q), content.limits()
+	in.Bookings = content.bookings(s, lastDay(q, in.WorkPeriods))
+	in.Events, in.AssetUses = availability.BlockedByEvents(content.events, q.From, q.To), shownUses(s, content.uses)
 	return availability.NewCalendar(in), nil
 }
 
@@ -64,55 +71,12 @@ const (
 	limitRow
 )
 
-// calendarRow is a row that readCalendar reads. Columns that do not apply to its kind are empty.
+// calendarRow is a row of calendarRows. Columns that do not apply to its kind are empty.
 type calendarRow struct {
 	kind int
 	blockingRow
 	weekday int
 	limit   string // of an agent, in bookings per day
-}
-
-// readCalendar reads bookings, holds and working hours in one statement and, if limits apply, also time off
-// and the daily limits of agents. Events of agents take another statement for each add-on, and assets one.
-// It reads one more day of bookings, because only the working hours show whether the last one counts.
-func readCalendar(ctx context.Context, s *session.Session, service Service, scope resourceScope, q CalendarQuery, limited bool, in *availability.Input) error {
-	rules := rulesOf(service, q, *in)
-	rules.limited, rules.calendars = limited, activeCalendars(s, service.settings)
-	part := calendarPart{scope, q.From, q.To, q.To + 1}
-	content, err := readContent(ctx, s, rules, part)
-	if err != nil {
-		return err
-	}
-	limits := map[int64]int64{} // ids of rows
-	for _, r := range content.rows {
-		switch r.kind {
-		case hoursRow:
-			in.WorkPeriods = append(in.WorkPeriods, r.workPeriod())
-		case timeOffRow:
-			off := r.offPeriod()
-			if q.anyLocation && slices.ContainsFunc(in.Resources, off.Covers) { // Pro Features no longer looks at the location of a period that it has found
-				off.Location = 0
-			}
-			in.OffPeriods = append(in.OffPeriods, off)
-		case limitRow:
-			if first := limits[r.agent]; first == 0 || r.id < first { // the first row counts
-				limits[r.agent], in.Limits.Agents[r.agent] = r.id, max(session.LeadingInt(r.limit), 0)
-			}
-		}
-	}
-	in.Events = availability.BlockedByEvents(content.events, q.From, q.To)
-	in.AssetUses = shownUses(s, content.uses)
-	last := lastDay(q, *in)
-	for _, r := range content.rows {
-		if b := r.booking(); (r.kind == bookingRow || r.kind == holdRow) && b.Start.Day <= last {
-			b.Hold = r.kind == holdRow
-			if !s.Scope().Covers(r.agent, r.service, r.location) {
-				b.ID = 0
-			}
-			in.Bookings = append(in.Bookings, b)
-		}
-	}
-	return nil
 }
 
 // calendarPart is a part of the calendar: some resources on some days.
@@ -129,7 +93,58 @@ type calendarContent struct {
 	uses   []assetUse
 }
 
-// readContent reads what a part of the calendar may need.
+// ofKind returns the rows of a kind.
+func (c calendarContent) ofKind(kinds ...int) []calendarRow {
+	return slices.DeleteFunc(slices.Clone(c.rows), func(r calendarRow) bool { return !slices.Contains(kinds, r.kind) })
+}
+
+func (c calendarContent) workPeriods() (periods []availability.WorkPeriod) {
+	for _, r := range c.ofKind(hoursRow) {
+		periods = append(periods, r.workPeriod())
+	}
+	return periods
+}
+
+func (c calendarContent) offPeriods(resources []availability.Resource, q CalendarQuery) (periods []availability.OffPeriod) {
+	for _, r := range c.ofKind(timeOffRow) {
+		off := r.offPeriod()
+		if q.anyLocation && slices.ContainsFunc(resources, off.Covers) { // Pro Features no longer looks at the location of a period that it has found
+			off.Location = 0
+		}
+		periods = append(periods, off)
+	}
+	return periods
+}
+
+// limits returns the bookings per day of agents. Of several rows of an agent, the first one counts.
+func (c calendarContent) limits() map[int64]int {
+	limits := map[int64]int{}
+	rows := slices.SortedFunc(slices.Values(c.ofKind(limitRow)), func(a, b calendarRow) int { return cmp.Compare(b.id, a.id) })
+	for _, r := range rows {
+		limits[r.agent] = max(session.LeadingInt(r.limit), 0)
+	}
+	return limits
+}
+
+// bookings returns the bookings and holds until a last day. Those that are hidden from the caller have no id.
+func (c calendarContent) bookings(s *session.Session, last availability.Day) (bookings []availability.Booking) {
+	for _, r := range c.ofKind(bookingRow, holdRow) {
+		b := r.booking()
+		if b.Start.Day > last {
+			continue
+		}
+		b.Hold = r.kind == holdRow
+		if !s.Scope().Covers(r.agent, r.service, r.location) {
+			b.ID = 0
+		}
+		bookings = append(bookings, b)
+	}
+	return bookings
+}
+
+// readContent reads bookings, holds and working hours in one statement and, if limits apply, also time off
+// and the daily limits of agents. Events of agents take another statement for each add-on, and assets one.
+// It reads one more day of bookings, because only the working hours show whether the last one counts.
 func readContent(ctx context.Context, s *session.Session, rules blockingRules, part calendarPart) (content calendarContent, err error) {
 	if content.rows, err = calendarRows(ctx, s, rules, part); err != nil {
 		return content, err
@@ -169,8 +184,8 @@ func scanCalendarRow(row wpdb.Scanner) (r calendarRow, err error) {
 }
 
 // lastDay returns the last day whose bookings count: one more day if working hours run past midnight.
-func lastDay(q CalendarQuery, in availability.Input) availability.Day {
-	if slices.ContainsFunc(in.WorkPeriods, func(p availability.WorkPeriod) bool { return p.End > records.MinutesPerDay }) {
+func lastDay(q CalendarQuery, periods []availability.WorkPeriod) availability.Day {
+	if slices.ContainsFunc(periods, func(p availability.WorkPeriod) bool { return p.End > records.MinutesPerDay }) {
 		return q.To + 1
 	}
 	return q.To

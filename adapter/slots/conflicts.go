@@ -1,13 +1,10 @@
 package slots
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	sq "github.com/Masterminds/squirrel"
@@ -49,29 +46,23 @@ func ConflictsNow(ctx context.Context, p *session.Platform) (ConflictReport, err
 // a conflict, nor is anything that the settings one_location_at_time and multiple_services_at_time allow. Where bookings take assets,
 // it also finds those that take more units of one than there are.
 func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, error) {
-	var report ConflictReport
 	settings, err := s.DB.SettingValues(ctx, session.SlotSettings...)
 	if err != nil {
-		return report, err
+		return ConflictReport{}, err
 	}
 	capacity, err := capacities(ctx, s)
 	if err != nil {
-		return report, err
+		return ConflictReport{}, err
 	}
 	today := availability.MomentOf(s.LocalNow()).Day
 	bookings, more, err := blockingFrom(ctx, s, today, availability.BlockingStatuses(settings[session.SettingBlockingStatuses]))
 	if err != nil {
-		return report, err
+		return ConflictReport{}, err
 	}
-	report.Conflicts = availability.Conflicts(bookings, today, s.Zone.Clock(), conflictRules(settings), capacity, conflictPairs)
-	taken, err := overbookedAssets(ctx, s, settings, &report, bookings, today)
-	if err != nil {
-		return report, err
-	}
-	report.Conflicts = append(report.Conflicts, taken...)
-	report.Bookings = len(bookings)
-	report.Cut = more || len(report.Conflicts) >= conflictPairs
-	return report, nil
+	ofAgents := availability.Conflicts(bookings, today, s.Zone.Clock(), conflictRules(settings), capacity, conflictPairs)
+	ofAssets, names, err := overbookedAssets(ctx, s, settings, bookings, today)
+	conflicts := append(ofAgents, ofAssets...)
+	return ConflictReport{conflicts, names, len(bookings), more || len(conflicts) >= conflictPairs}, err
 }
 
 // conflictRules are the settings that decide which bookings of an agent conflict.
@@ -79,10 +70,10 @@ func conflictRules(settings map[string]string) availability.Rules {
 	return availability.Rules{OneLocationAtTime: settings[session.SettingOneLocation] == session.On, MultipleServicesAtTime: settings[session.SettingManyServices] == session.On}
 }
 
-// overbookedAssets finds the conflicts of assets among bookings, and names the assets in the report.
-func overbookedAssets(ctx context.Context, s *session.Session, settings map[string]string, report *ConflictReport, bookings []availability.Booking, today availability.Day) ([]Conflict, error) {
+// overbookedAssets finds the conflicts of assets among bookings, and the names of the assets, by id.
+func overbookedAssets(ctx context.Context, s *session.Session, settings map[string]string, bookings []availability.Booking, today availability.Day) ([]Conflict, map[int64]string, error) {
 	if uses, err := records.UsesAssets(ctx, s, settings); err != nil || !uses || len(bookings) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	type taken struct {
 		booking int64
@@ -96,13 +87,12 @@ func overbookedAssets(ctx context.Context, s *session.Session, settings map[stri
 	rows, err := wpdb.All(ctx, s.DB, "read assets of bookings", stmt, wpdb.Into(func(t *taken) []any {
 		return []any{&t.booking, &t.ID, wpdb.OrZero(&t.Quantity), &t.name}
 	}))
-	report.Assets = map[int64]string{}
-	takes := map[int64][]availability.TakenAsset{}
+	names, takes := map[int64]string{}, map[int64][]availability.TakenAsset{}
 	for _, t := range rows {
-		report.Assets[t.ID] = t.name
+		names[t.ID] = t.name
 		takes[t.booking] = append(takes[t.booking], t.TakenAsset)
 	}
-	return availability.AssetConflicts(bookings, today, s.Zone.Clock(), takes, conflictPairs), err
+	return availability.AssetConflicts(bookings, today, s.Zone.Clock(), takes, conflictPairs), names, err
 }
 
 // ConflictingBooking is what people need to know about a conflicting booking.
@@ -130,35 +120,6 @@ func ConflictingBookings(ctx context.Context, s *session.Session, conflicts []Co
 		err = row.Scan(&id, wpdb.OrZero(&b.Code), wpdb.OrZero(&b.Agent), wpdb.OrZero(&b.Service), wpdb.OrZero(&b.Customer), wpdb.OrZero(&b.Date), wpdb.OrZero(&b.Start), wpdb.OrZero(&b.End))
 		return id, b, err
 	})
-}
-
-// Address returns the address of the site's WordPress, without a trailing slash; "" if the site does not
-// know it.
-func Address(ctx context.Context, s *session.Session) (string, error) {
-	options, err := s.DB.OptionValues(ctx, "siteurl")
-	return strings.TrimRight(wpdb.PlainText(options["siteurl"]), "/"), err
-}
-
-// Home returns the address of the site's pages, below which WordPress serves its REST API.
-func Home(ctx context.Context, s *session.Session) (string, error) {
-	options, err := s.DB.OptionValues(ctx, "home", "siteurl")
-	return strings.TrimRight(cmp.Or(wpdb.PlainText(options["home"]), wpdb.PlainText(options["siteurl"])), "/"), err
-}
-
-// BookingURL returns the page of the plugin's administration that shows a booking, given the site's
-// address.
-func BookingURL(address string, id int64) string {
-	return fmt.Sprintf("%s&filter%%5Bid%%5D=%d", AdminURL(address, "bookings__index", 0), id)
-}
-
-// AdminURL returns a page of the plugin's administration by its route, such as agents__edit_form, given the site's
-// address; id names the record that it shows, or is 0.
-func AdminURL(address, route string, id int64) string {
-	url := address + "/wp-admin/admin.php?page=latepoint&route_name=" + route
-	if id != 0 {
-		url += "&id=" + strconv.FormatInt(id, 10)
-	}
-	return url
 }
 
 // WrongEnds returns the ids of at most limit bookings from yesterday on whose stored end is missing or cannot be right, see

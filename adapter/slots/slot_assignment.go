@@ -94,7 +94,7 @@ type AssignedSlot struct {
 func confirmSlot(ctx context.Context, tx *session.Tx, a AssignedSlot) error {
 	a.input.Resources = []availability.Resource{a.Resource}
 	rules := rulesOf(a.service, a.Covers, a.input)
-	part := calendarPart{scopeOf(a.input.Resources), a.Covers.From, a.Covers.To, lastDay(a.Covers, a.input)}
+	part := calendarPart{scopeOf(a.input.Resources), a.Covers.From, a.Covers.To, lastDay(a.Covers, a.input.WorkPeriods)}
 	stmt := blockingBookings(tx.Session, rules, part).Columns(blockingBookingColumns...)
 	if tx.Schema.Has(wpdb.Holds) {
 		stmt = records.UnionAll(stmt, blockingHolds(tx.Session, rules, part).Columns(blockingHoldColumns...))

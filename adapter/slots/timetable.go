@@ -41,7 +41,7 @@ func LoadTimetable(ctx context.Context, s *session.Session, agents []int64, day 
 		return t, err
 	}
 	t.More = more
-	if t.Bookings, err = records.LoadBookings(ctx, s, ids, false); err != nil {
+	if t.Bookings, err = records.LoadBookings(ctx, s, ids); err != nil {
 		return t, err
 	}
 	if t.Overlapping, err = overlapping(ctx, s, settings, agents, day); err != nil {

@@ -109,7 +109,7 @@ func (p *freeTimes) ask(v *visit) (status int, problems []page.Text, err error) 
 
 // loadCauses reads the bookings that the answer names, and the time off of the day if it blames that.
 func (p *freeTimes) loadCauses(v *visit) error {
-	found, err := records.LoadBookings(v.ctx(), p.site, freetimes.BookingsIn(p.grid), false)
+	found, err := records.LoadBookings(v.ctx(), p.site, freetimes.BookingsIn(p.grid))
 	if err != nil {
 		return err
 	}
