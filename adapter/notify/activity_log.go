@@ -13,9 +13,10 @@ import (
 
 // Activity is an entry of the site's activity log.
 type Activity struct {
-	Code                                                string
-	bookingID, customerID, OrderID, ServiceID, CouponID *int64
-	Description                                         any // nil for none; a sentence, or what becomes JSON
+	Code                           string
+	bookingID, customerID, orderID *int64
+	ServiceID, CouponID            *int64
+	Description                    any // nil for none; a sentence, or what becomes JSON
 }
 
 // LogActivities adds entries to the activity log. They have no author, like the plugin's entries about what
@@ -34,7 +35,7 @@ func LogActivities(ctx context.Context, tx *session.Tx, activities ...Activity) 
 		}
 		rows[i] = append(session.Row{
 			{Name: "agent_id", Value: nil}, {Name: "booking_id", Value: a.bookingID}, {Name: "service_id", Value: a.ServiceID}, {Name: "customer_id", Value: a.customerID}, {Name: "location_id", Value: nil},
-			{Name: "order_id", Value: a.OrderID}, {Name: "order_item_id", Value: nil}, {Name: "coupon_id", Value: a.CouponID},
+			{Name: "order_id", Value: a.orderID}, {Name: "order_item_id", Value: nil}, {Name: "coupon_id", Value: a.CouponID},
 			{Name: "code", Value: a.Code}, {Name: "description", Value: stored}, {Name: "initiated_by", Value: ""}, {Name: "initiated_by_id", Value: 0},
 		}, tx.NewTimestamps()...)
 	}
@@ -88,54 +89,47 @@ func Announce(tx *session.Tx, all ...Event) {
 	tx.Announce(told...)
 }
 
-// The descriptions of entries.
-type (
-	customerEntry struct {
-		Vars any `json:"customer_data_vars"`
-	}
-	bookingEntry struct {
-		Vars any `json:"booking_data_vars"`
-	}
-	// OrderEntry describes what happened to an order.
-	OrderEntry struct {
-		Vars any `json:"order_data_vars"`
-	}
-)
-
 // eventActivity mirrors OsActivitiesHelper::create_activity for an event. As in PHP, a new record has
 // numbers where a loaded one has texts.
 func eventActivity(s *session.Session, w session.WriteSettings, e Event) Activity {
 	a := Activity{Code: string(e.Kind)}
-	switch e.Kind {
-	case CustomerCreated, CustomerUpdated:
-		a.customerID = &e.After.Customer.ID
-		vars := customerVarsOf(e.After.Customer)
-		vars.ID = e.After.Customer.ID
-		a.Description = customerEntry{vars}
-		if e.Before != nil {
-			a.Description = customerEntry{change{New: vars, Old: customerVarsOf(e.Before.Customer)}}
-		}
-	case OrderCreated, OrderUpdated:
-		a.OrderID = &e.After.Order.ID
-		vars := newOrderVars(s, w, e.After)
-		vars.ID, vars.SourceURL = e.After.Order.ID, false
-		a.Description = OrderEntry{vars}
-		if e.Before != nil {
-			a.Description = OrderEntry{change{New: vars, Old: newOrderVars(s, w, *e.Before)}}
-		}
+	objectType, id := e.record()
+	var vars func(Snapshot) object
+	var numbers object
+	switch objectType {
+	case "customer":
+		a.customerID = &id
+		vars = func(of Snapshot) object { return customerVars(of.Customer) }
+		numbers = object{{"id", id}}
+	case "order":
+		a.orderID = &id
+		vars = func(of Snapshot) object { return fullOrderVars(s, w, of.Customer, *of.Order, of.bookings()...) }
+		numbers = object{{"id", id}, {"source_url", false}}
 	default:
-		a.bookingID = &e.After.Booking.ID
-		vars := newBookingVars(s, w, e.After)
+		a.bookingID = &id
+		vars = func(of Snapshot) object { return fullBookingVars(s, w, of) }
 		if e.Kind == BookingCreated {
-			vars.ID, vars.Duration = e.After.Booking.ID, e.After.Booking.Duration
+			numbers = object{{"id", id}, {"duration", e.After.Booking.Duration}}
 		}
-		a.Description = bookingEntry{vars}
-		if e.Before != nil {
-			a.Description = bookingEntry{change{New: vars, Old: newBookingVars(s, w, *e.Before)}}
-		}
+	}
+	after := vars(e.After)
+	for _, m := range numbers {
+		after = after.set(m.key, m.value)
+	}
+	if e.Before == nil {
+		a.Description = description(objectType, after)
+	} else {
+		a.Description = description(objectType, changed(vars(*e.Before), after))
 	}
 	return a
 }
+
+// description is that of an entry about a record.
+func description(objectType string, vars object) object {
+	return object{{objectType + "_data_vars", vars}}
+}
+
+func changed(before, after object) object { return object{{"new", after}, {"old", before}} }
 
 // logOrderUpdate adds an updated order to the activity log, and returns the event to notify about. Only the
 // order itself and its customer count as the state before: the plugin reads items and payments when it
@@ -153,8 +147,8 @@ func logOrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings
 			old.Order.Payments[i].CustomerID = before.CustomerID
 		}
 	}
-	entry := OrderEntry{change{New: OrderActivityVars(tx.Session, w, now), Old: OrderActivityVars(tx.Session, w, old)}}
-	if err := LogActivities(ctx, tx, Activity{Code: string(OrderUpdated), OrderID: &before.ID, Description: entry}); err != nil {
+	entry := description("order", changed(old.vars(tx.Session, w), now.vars(tx.Session, w)))
+	if err := LogActivities(ctx, tx, Activity{Code: string(OrderUpdated), orderID: &before.ID, Description: entry}); err != nil {
 		return Event{}, err
 	}
 	updated := Event{Kind: OrderUpdated, After: now.Snapshot(), Before: new(old.Snapshot())}

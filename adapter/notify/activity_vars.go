@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"slices"
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
@@ -9,153 +10,62 @@ import (
 	"github.com/bookside/bookside/adapter/text"
 )
 
-// The variables of records that activities and messages show (OsBookingModel::get_data_vars and the like,
-// LatePoint 5.6.5). Values that PHP reads from the database are texts.
-type (
-	customerVars struct {
-		ID        any    `json:"id"`
-		FirstName string `json:"first_name"`
-		LastName  string `json:"last_name"`
-		FullName  string `json:"full_name"`
-		Email     string `json:"email"`
-		Phone     string `json:"phone"`
-	}
-	agentVars struct {
-		ID       string `json:"id"`
-		FullName string `json:"full_name"`
-		Email    string `json:"email"`
-		Phone    string `json:"phone"`
-	}
-	transactionVars struct {
-		ID             string  `json:"id"`
-		OrderID        *string `json:"order_id"`
-		InvoiceID      *string `json:"invoice_id"`
-		Token          *string `json:"token"`
-		CustomerID     string  `json:"customer_id"`
-		Processor      string  `json:"processor"`
-		PaymentMethod  string  `json:"payment_method"`
-		PaymentPortion string  `json:"payment_portion"`
-		Kind           string  `json:"kind"`
-		Status         string  `json:"status"`
-		Amount         string  `json:"amount"`
-		Notes          *string `json:"notes"`
-	}
-	// OrderVars is an order as activities show it.
-	OrderVars struct {
-		ID                any     `json:"id"`
-		ConfirmationCode  string  `json:"confirmation_code"`
-		CustomerComment   *string `json:"customer_comment"`
-		Status            string  `json:"status"`
-		FulfillmentStatus string  `json:"fulfillment_status"`
-		PaymentStatus     string  `json:"payment_status"`
-		SourceID          *string `json:"source_id"`
-		SourceURL         any     `json:"source_url"`
-		Total             string  `json:"total"`
-		Subtotal          string  `json:"subtotal"`
-		CreatedDatetime   string  `json:"created_datetime"`
-		*orderRelations
-	}
-	orderRelations struct {
-		Customer     customerVars      `json:"customer"`
-		Transactions []transactionVars `json:"transactions"`
-		Items        []orderItemVars   `json:"order_items"`
-	}
-	orderItemVars struct {
-		ID       string `json:"id"`
-		Variant  string `json:"variant"`
-		Subtotal string `json:"subtotal"`
-		Total    string `json:"total"`
-		ItemData any    `json:"item_data"`
-	}
-	// bundleVars is a bundle as activities show it; null if there is none.
-	bundleVars struct {
-		ID   *string `json:"id"`
-		Name *string `json:"name"`
-	}
-	bookingVars struct {
-		ID                any       `json:"id"`
-		BookingCode       string    `json:"booking_code"`
-		StartDatetime     string    `json:"start_datetime"`
-		EndDatetime       string    `json:"end_datetime"`
-		ServiceName       string    `json:"service_name"`
-		Duration          any       `json:"duration"`
-		CustomerComment   *string   `json:"customer_comment"`
-		Status            string    `json:"status"`
-		StartDate         string    `json:"start_date"`
-		StartTime         string    `json:"start_time"`
-		Timezone          string    `json:"timezone"`
-		Agent             agentVars `json:"agent"`
-		CreatedDatetime   string    `json:"created_datetime"`
-		ManageForAgent    string    `json:"manage_booking_for_agent"`
-		ManageForCustomer string    `json:"manage_booking_for_customer"`
-		*bookingRelations
-	}
-	bookingRelations struct {
-		Customer     customerVars      `json:"customer"`
-		Transactions []transactionVars `json:"transactions"`
-		Order        *OrderVars        `json:"order"`
-	}
-	change struct {
-		New any `json:"new"`
-		Old any `json:"old"`
-	}
-)
+// The variables of records that activities show (OsBookingModel::get_data_vars and the like, LatePoint 5.6.5), in the
+// plugin's order. Values that PHP reads from the database are texts.
 
-func customerVarsOf(c records.BookingCustomer) customerVars {
-	return customerVars{
-		ID: domain.IDText(c.ID), FirstName: c.FirstName, LastName: c.LastName,
-		FullName: c.FullName(), Email: c.Email, Phone: c.Phone,
+func customerVars(c records.BookingCustomer) object {
+	return object{
+		{"id", domain.IDText(c.ID)}, {"first_name", c.FirstName}, {"last_name", c.LastName}, {"full_name", c.FullName()}, {"email", c.Email}, {"phone", c.Phone},
 	}
 }
 
 // paymentPortions are the plugin's labels for portions of an order. Other portions have none.
 var paymentPortions = map[string]string{"full": "Full Balance", "remaining": "Remaining Balance", "deposit": "Deposit", "custom": "Custom"}
 
-func newTransactionVars(w session.WriteSettings, payments []records.Payment) []transactionVars {
-	vars := make([]transactionVars, len(payments))
+func transactionVars(w session.WriteSettings, payments []records.Payment) []object {
+	vars := make([]object, len(payments))
 	for i, p := range payments {
-		vars[i] = transactionVars{
-			ID: domain.IDText(p.ID), OrderID: domain.OptionalIDText(p.OrderID), InvoiceID: domain.OptionalIDText(p.InvoiceID), Token: p.Token, CustomerID: domain.IDText(p.CustomerID),
-			Processor: p.Processor, PaymentMethod: p.PaymentMethod, PaymentPortion: w.Texts.Of(paymentPortions[p.PaymentPortion]),
-			Kind: p.Kind, Status: p.Status, Amount: w.Currency.Format(p.Amount), Notes: p.Notes,
+		vars[i] = object{
+			{"id", domain.IDText(p.ID)}, {"order_id", domain.OptionalIDText(p.OrderID)}, {"invoice_id", domain.OptionalIDText(p.InvoiceID)}, {"token", p.Token}, {"customer_id", domain.IDText(p.CustomerID)},
+			{"processor", p.Processor}, {"payment_method", p.PaymentMethod}, {"payment_portion", w.Texts.Of(paymentPortions[p.PaymentPortion])},
+			{"kind", p.Kind}, {"status", p.Status}, {"amount", w.Currency.Format(p.Amount)}, {"notes", p.Notes},
 		}
 	}
 	return vars
 }
 
-func orderVarsAlone(w session.WriteSettings, o records.Order) OrderVars {
-	return OrderVars{
-		ID: domain.IDText(o.ID), ConfirmationCode: o.ConfirmationCode, CustomerComment: o.CustomerComment,
-		Status: o.Status, FulfillmentStatus: o.FulfillmentStatus, PaymentStatus: o.PaymentStatus,
-		SourceID: o.SourceID, SourceURL: o.SourceURL, Total: w.Currency.Format(o.Total), Subtotal: w.Currency.Format(o.Subtotal),
-		CreatedDatetime: domain.OffsetText(o.CreatedAt),
+// orderVars are those of an order without related records.
+func orderVars(w session.WriteSettings, o records.Order) object {
+	return object{
+		{"id", domain.IDText(o.ID)}, {"confirmation_code", o.ConfirmationCode}, {"customer_comment", o.CustomerComment},
+		{"status", o.Status}, {"fulfillment_status", o.FulfillmentStatus}, {"payment_status", o.PaymentStatus},
+		{"source_id", o.SourceID}, {"source_url", o.SourceURL}, {"total", w.Currency.Format(o.Total)}, {"subtotal", w.Currency.Format(o.Subtotal)},
+		{"created_datetime", domain.OffsetText(o.CreatedAt)},
 	}
 }
 
-// bookingVarsAlone returns the variables of the booking without those of related records.
-func bookingVarsAlone(s *session.Session, w session.WriteSettings, from Snapshot) bookingVars {
-	b := from.Booking
-	vars := bookingVars{
-		ID: domain.IDText(b.ID), BookingCode: b.Code, Duration: domain.IDText(b.Duration), Status: b.Status, Timezone: s.Zone.Name,
-		Agent:           agentVars{domain.IDText(b.Agent.ID), b.Agent.FullName, b.Agent.Email, b.Agent.Phone},
-		CreatedDatetime: domain.OffsetText(b.CreatedAt),
-		ManageForAgent:  w.ManageURL("booking", b.Keys.Agent), ManageForCustomer: w.ManageURL("booking", b.Keys.Customer),
-	}
-	if b.Service != nil {
-		vars.ServiceName = b.Service.Name
-	}
-	if from.Order != nil {
-		vars.CustomerComment = from.Order.CustomerComment
-	}
+// bookingVars are those of a booking, with the comment of its order, nil for none, without related records.
+func bookingVars(s *session.Session, w session.WriteSettings, b BookingSnapshot, order *OrderSnapshot) object {
+	var startDatetime, endDatetime, startDate, startTime string
 	if start, ok := records.Start(s, b.Booking); ok {
-		vars.StartDatetime = start.Format(domain.OffsetLayout)
-		vars.StartDate = text.FormatDate(wallClock(b.Booking), w.DateFormat)
-		vars.StartTime = w.Clock(wallClock(b.Booking))
+		startDatetime = start.Format(domain.OffsetLayout)
+		startDate, startTime = text.FormatDate(wallClock(b.Booking), w.DateFormat), w.Clock(wallClock(b.Booking))
 	}
 	if end, ok := records.End(s, b.Booking); ok {
-		vars.EndDatetime = end.Format(domain.OffsetLayout)
+		endDatetime = end.Format(domain.OffsetLayout)
 	}
-	return vars
+	var comment *string
+	if order != nil {
+		comment = order.CustomerComment
+	}
+	return object{
+		{"id", domain.IDText(b.ID)}, {"booking_code", b.Code}, {"start_datetime", startDatetime}, {"end_datetime", endDatetime},
+		{"service_name", serviceName(b.Booking)}, {"duration", domain.IDText(b.Duration)}, {"customer_comment", comment}, {"status", b.Status},
+		{"start_date", startDate}, {"start_time", startTime}, {"timezone", s.Zone.Name},
+		{"agent", object{{"id", domain.IDText(b.Agent.ID)}, {"full_name", b.Agent.FullName}, {"email", b.Agent.Email}, {"phone", b.Agent.Phone}}},
+		{"created_datetime", domain.OffsetText(b.CreatedAt)},
+		{"manage_booking_for_agent", w.ManageURL("booking", b.Keys.Agent)}, {"manage_booking_for_customer", w.ManageURL("booking", b.Keys.Customer)},
+	}
 }
 
 // wallClock returns the stored start of a booking as if it were UTC, so that a time
@@ -168,62 +78,40 @@ func wallClock(b records.Booking) time.Time {
 	return day.Add(time.Duration(*b.StartTime) * time.Minute)
 }
 
-// newBookingVars returns the variables of the booking with its customer, order and payments.
-func newBookingVars(s *session.Session, w session.WriteSettings, from Snapshot) bookingVars {
-	vars := bookingVarsAlone(s, w, from)
-	vars.bookingRelations = &bookingRelations{Customer: customerVarsOf(from.Customer), Transactions: newTransactionVars(w, from.payments())}
+// fullBookingVars are those of a booking with its customer, order and payments.
+func fullBookingVars(s *session.Session, w session.WriteSettings, from Snapshot) object {
+	var order any
 	if from.Order != nil {
-		order := orderVarsAlone(w, from.Order.Order)
-		vars.Order = &order
+		order = orderVars(w, from.Order.Order)
 	}
-	return vars
+	return append(bookingVars(s, w, *from.Booking, from.Order),
+		member{"customer", customerVars(from.Customer)}, member{"transactions", transactionVars(w, from.payments())}, member{"order", order})
 }
 
-// newOrderVars returns the variables of the order with its customer, items and payments. Items of other
-// bookings are shown from their item data.
-func newOrderVars(s *session.Session, w session.WriteSettings, from Snapshot) OrderVars {
-	vars := orderVarsAlone(w, from.Order.Order)
-	vars.orderRelations = &orderRelations{Customer: customerVarsOf(from.Customer), Transactions: newTransactionVars(w, from.payments()), Items: []orderItemVars{}}
-	for _, item := range from.Order.Items {
-		shown := orderItemVars{
-			ID: domain.IDText(item.ID), Variant: item.Variant, Subtotal: domain.AmountText(item.Subtotal), Total: domain.AmountText(item.Total),
-			ItemData: records.RawObject(item.ItemData),
+// fullOrderVars are those of an order with its customer, items and payments. Items of other bookings than those given
+// are shown from their item data.
+func fullOrderVars(s *session.Session, w session.WriteSettings, customer records.BookingCustomer, order OrderSnapshot, bookings ...BookingSnapshot) object {
+	items := make([]object, len(order.Items))
+	for i, item := range order.Items {
+		data := records.RawObject(item.ItemData)
+		if item.Variant == records.BundleItem {
+			data = bundleVars(order, item)
+		} else if at := slices.IndexFunc(bookings, func(b BookingSnapshot) bool { return b.OrderItemID == item.ID }); at >= 0 {
+			data = bookingVars(s, w, bookings[at], &order).set("duration", bookings[at].Duration)
 		}
-		switch {
-		case item.Variant == records.BundleItem:
-			shown.ItemData = bundleVarsOf(*from.Order, item)
-		case from.Booking != nil && item.ID == from.Booking.OrderItemID:
-			shown.ItemData = bookingItemVars(s, w, from)
+		items[i] = object{
+			{"id", domain.IDText(item.ID)}, {"variant", item.Variant}, {"subtotal", domain.AmountText(item.Subtotal)}, {"total", domain.AmountText(item.Total)}, {"item_data", data},
 		}
-		vars.Items = append(vars.Items, shown)
 	}
-	return vars
+	return append(orderVars(w, order.Order),
+		member{"customer", customerVars(customer)}, member{"transactions", transactionVars(w, order.Payments)}, member{"order_items", items})
 }
 
-// bundleVarsOf returns the variables of an item's bundle (OsBundleModel::generate_data_vars, LatePoint 5.6.5).
-func bundleVarsOf(order OrderSnapshot, item records.OrderItem) (vars bundleVars) {
+// bundleVars are those of an item's bundle (OsBundleModel::generate_data_vars, LatePoint 5.6.5); null if there is none.
+func bundleVars(order OrderSnapshot, item records.OrderItem) object {
 	id := itemBundle(item)
-	if found, ok := order.bundles[id]; ok {
-		vars = bundleVars{new(domain.IDText(id)), &found.name}
+	if bundle, ok := order.bundles[id]; ok {
+		return object{{"id", domain.IDText(id)}, {"name", bundle.name}}
 	}
-	return vars
-}
-
-// bookingItemVars returns the variables of the booking as an item of an order.
-func bookingItemVars(s *session.Session, w session.WriteSettings, from Snapshot) bookingVars {
-	vars := bookingVarsAlone(s, w, from)
-	vars.Duration = from.Booking.Duration
-	return vars
-}
-
-// OrderActivityVars returns the variables of an order with those of all its bookings
-// (OsOrderModel::get_data_vars, LatePoint 5.6.5).
-func OrderActivityVars(s *session.Session, w session.WriteSettings, o OrderWithBookings) OrderVars {
-	vars := newOrderVars(s, w, o.Snapshot())
-	for i, item := range o.Order.Items {
-		if booking, ok := o.bookingOf(item); ok {
-			vars.Items[i].ItemData = bookingItemVars(s, w, o.OfBooking(booking))
-		}
-	}
-	return vars
+	return object{{"id", nil}, {"name", nil}}
 }

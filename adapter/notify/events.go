@@ -64,29 +64,9 @@ func (e Event) record() (objectType string, id int64) {
 	}
 }
 
-// The activity data of a message: the ids of the records that it is about.
-type (
-	bookingActivity struct {
-		BookingID  any `json:"booking_id"`
-		AgentID    any `json:"agent_id"`
-		ServiceID  any `json:"service_id"`
-		CustomerID any `json:"customer_id"`
-	}
-	orderActivity struct {
-		OrderID    any `json:"order_id"`
-		CustomerID any `json:"customer_id"`
-	}
-	customerActivity struct {
-		CustomerID any `json:"customer_id"`
-	}
-	transactionActivity struct {
-		TransactionID any `json:"transaction_id"`
-	}
-)
-
-// activityData returns the activity data of an event. As in PHP, a new record has numbers where a loaded
-// one has texts.
-func (e Event) activityData() any {
+// activityData returns the activity data of an event: the ids of the records that its messages are about. As in PHP, a
+// new record has numbers where a loaded one has texts.
+func (e Event) activityData() object {
 	as := func(loaded bool, n int64) any {
 		if loaded {
 			return domain.IDText(n)
@@ -97,13 +77,13 @@ func (e Event) activityData() any {
 	customer := as(updated || !e.NewCustomer, e.After.Customer.ID)
 	switch objectType, id := e.record(); objectType {
 	case "customer":
-		return customerActivity{id}
+		return object{{"customer_id", id}}
 	case "order":
-		return orderActivity{as(updated, id), customer}
+		return object{{"order_id", as(updated, id)}, {"customer_id", customer}}
 	case "transaction":
-		return transactionActivity{id}
+		return object{{"transaction_id", id}}
 	default:
 		b := e.After.Booking
-		return bookingActivity{as(updated, id), as(updated, b.Agent.ID), as(updated, b.ServiceID()), customer}
+		return object{{"booking_id", as(updated, id)}, {"agent_id", as(updated, b.Agent.ID)}, {"service_id", as(updated, b.ServiceID())}, {"customer_id", customer}}
 	}
 }

@@ -62,6 +62,14 @@ func (s Snapshot) payments() []records.Payment {
 	return s.Order.Payments
 }
 
+// bookings returns the booking, if there is one.
+func (s Snapshot) bookings() []BookingSnapshot {
+	if s.Booking == nil {
+		return nil
+	}
+	return []BookingSnapshot{*s.Booking}
+}
+
 // BookingItem returns the order item of the booking, or nil if there is none.
 func (s Snapshot) BookingItem() *records.OrderItem {
 	if s.Booking == nil || s.Order == nil {
@@ -145,14 +153,9 @@ func (o OrderWithBookings) OfBooking(b BookingSnapshot) Snapshot {
 	return Snapshot{Customer: b.Customer, Booking: &b, Order: &o.Order}
 }
 
-// bookingOf returns the booking that an item is for; ok is false for a bundle, which has several.
-func (o OrderWithBookings) bookingOf(item records.OrderItem) (b BookingSnapshot, ok bool) {
-	for _, b := range o.Bookings {
-		if b.OrderItemID == item.ID && item.Variant != records.BundleItem {
-			return b, true
-		}
-	}
-	return BookingSnapshot{}, false
+// vars are the variables of the order with those of all its bookings (OsOrderModel::get_data_vars, LatePoint 5.6.5).
+func (o OrderWithBookings) vars(s *session.Session, w session.WriteSettings) object {
+	return fullOrderVars(s, w, o.Customer, o.Order, o.Bookings...)
 }
 
 // OrderBookings finds the bookings of an order's items. bookings.order_item_id has no index unless

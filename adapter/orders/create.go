@@ -6,7 +6,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/adapter/notify"
 	"github.com/bookside/bookside/adapter/payments"
 	"github.com/bookside/bookside/adapter/records"
@@ -64,16 +63,7 @@ func Create(ctx context.Context, tx *session.Tx, n New) (records.Order, error) {
 	if err != nil {
 		return records.Order{}, err
 	}
-	created := notify.OrderWithBookings{Customer: customer, Order: notify.OrderSnapshot{Order: order}}
-	vars := notify.OrderActivityVars(tx.Session, w, created)
-	vars.ID = id // PHP has a number for a new record
-	if err := notify.LogActivities(ctx, tx, notify.Activity{Code: string(notify.OrderCreated), OrderID: &id, Description: notify.OrderEntry{Vars: vars}}); err != nil {
-		return records.Order{}, err
-	}
-	event := notify.Event{Kind: notify.OrderCreated, After: created.Snapshot()}
-	notify.Announce(tx, event)
-	_, err = notify.Notify(ctx, tx, w, []notify.Event{event}, extensions.AllMessages)
-	return order, err
+	return order, notify.OrderCreation(ctx, tx, w, customer, order)
 }
 
 // insertNewOrder writes an order with its keys, meta and invoice, and touches its

@@ -61,7 +61,7 @@ func FindConflicts(ctx context.Context, s *session.Session) (ConflictReport, err
 	}
 	ofAgents := availability.Conflicts(bookings, today, s.Zone.Clock(), conflictRules(settings), capacity, conflictPairs)
 	ofAssets, names, err := overbookedAssets(ctx, s, settings, bookings, today)
-	conflicts := append(ofAgents, ofAssets...)
+	conflicts := slices.Concat(ofAgents, ofAssets)
 	return ConflictReport{conflicts, names, len(bookings), more || len(conflicts) >= conflictPairs}, err
 }
 

@@ -9,6 +9,19 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 )
 
+// OrderCreation logs and notifies about a new order without items.
+func OrderCreation(ctx context.Context, tx *session.Tx, w session.WriteSettings, customer records.BookingCustomer, order records.Order) error {
+	created := OrderSnapshot{Order: order}
+	vars := fullOrderVars(tx.Session, w, customer, created).set("id", order.ID) // PHP has a number for a new record
+	if err := LogActivities(ctx, tx, Activity{Code: string(OrderCreated), orderID: &order.ID, Description: description("order", vars)}); err != nil {
+		return err
+	}
+	event := Event{Kind: OrderCreated, After: Snapshot{Customer: customer, Order: &created}}
+	Announce(tx, event)
+	_, err := Notify(ctx, tx, w, []Event{event}, extensions.AllMessages)
+	return err
+}
+
 // OrderUpdate logs and notifies about a changed order and the bookings that
 // moved with it, and returns the order's new state.
 func OrderUpdate(ctx context.Context, tx *session.Tx, w session.WriteSettings, before records.Order, moved []Snapshot) (records.Order, error) {
