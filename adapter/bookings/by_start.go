@@ -14,10 +14,10 @@ import (
 // after the page, and sorts only these. If they do not include all bookings of the page's first and last
 // date, a second statement sorts everything between these two dates, which is little more than the page.
 func rowsByStart(ctx context.Context, s *session.Session, l records.List, f Filter) ([]listedRow, error) {
-	const slack = 30
+	const margin = 30
 	w := f.Window()
-	before := min(w.First, slack)
-	around := session.Window{First: w.First - before, Rows: before + w.Rows + slack}
+	before := min(w.First, margin)
+	around := session.Window{First: w.First - before, Rows: before + w.Rows + margin}
 	rows, err := rowsInOrder(ctx, s, l, f, l.Filter.OrderBy(records.Direction("b.start_date", f.Descending)).Limit(around.Rows).Offset(around.First))
 	if err != nil || uint64(len(rows)) <= before {
 		return nil, err

@@ -202,7 +202,7 @@ func (c customFields) newMeta(s *session.Session, booking int64, r availability.
 	for _, f := range c.defined {
 		if value := metas[f.ID]; value != "" {
 			shown[f.ID] = value
-			rows = append(rows, append(session.Row{{Name: "object_id", Value: booking}, {Name: "meta_key", Value: f.ID}, {Name: "meta_value", Value: value}}, s.NewTimestamps()...))
+			rows = append(rows, s.NewMeta(booking, f.ID, value))
 		}
 	}
 	return rows, shown

@@ -115,7 +115,7 @@ func noShows(stored string) []int64 {
 func saveCustomerMeta(ctx context.Context, tx *session.Tx, customer, id int64, key, value string) error {
 	switch {
 	case id == 0:
-		_, err := tx.Insert(ctx, wpdb.CustomerMeta, append(session.Row{{Name: "object_id", Value: customer}, {Name: "meta_key", Value: key}, {Name: "meta_value", Value: value}}, tx.NewTimestamps()...))
+		_, err := tx.Insert(ctx, wpdb.CustomerMeta, tx.NewMeta(customer, key, value))
 		return err
 	case value == "0":
 		return tx.Delete(ctx, wpdb.CustomerMeta, id)

@@ -88,11 +88,11 @@ func scan(row wpdb.Scanner) (t TimeOff, err error) {
 // locations.
 func everything(ctx context.Context, s *session.Session) (sq.SelectBuilder, error) {
 	all := days(s)
-	kept, err := keepsHours(ctx, s)
+	hasHours, err := keepsHours(ctx, s)
 	if err != nil {
 		return all, err
 	}
-	if kept {
+	if hasHours {
 		all = records.UnionAll(all, hours(s))
 	}
 	return sq.Select().FromSelect(all, "t"), nil

@@ -144,8 +144,8 @@ func storeWeek(ctx context.Context, tx *session.Tx, stored []weekRow, week Week)
 	for weekday := 1; weekday <= 7; weekday++ {
 		open, own := week.Days[weekday]
 		old, had := before.Days[weekday]
-		kept := slices.ContainsFunc(stored, func(row weekRow) bool { return row.Weekday == weekday })
-		if kept == own && had == own && slices.Equal(open, old) {
+		wasOwn := slices.ContainsFunc(stored, func(row weekRow) bool { return row.Weekday == weekday })
+		if wasOwn == own && had == own && slices.Equal(open, old) {
 			continue
 		}
 		for _, row := range stored {

@@ -56,7 +56,7 @@ func KeyRows(s *session.Session, id int64, before, now ManageKeys) []session.Row
 	var metas []session.Row
 	for _, k := range []struct{ meta, before, now string }{{keyForAgent, before.Agent, now.Agent}, {keyForCustomer, before.Customer, now.Customer}} {
 		if k.before == "" {
-			metas = append(metas, append(session.Row{{Name: "object_id", Value: id}, {Name: "meta_key", Value: k.meta}, {Name: "meta_value", Value: k.now}}, s.NewTimestamps()...))
+			metas = append(metas, s.NewMeta(id, k.meta, k.now))
 		}
 	}
 	return metas

@@ -41,18 +41,18 @@ func (s *Session) Asked(ctx context.Context) (extensions.Asked, error) {
 		return nil, nil
 	}
 	of := strings.Join([]string{wpdb.PlainText(s.options[domain.OptionReported]), wpdb.PlainText(s.options[domain.OptionActivePlugins]), wpdb.PlainText(s.options[domain.OptionEvents])}, "\n")
-	kept := &s.Platform.asked
-	if known, found := kept.find(of, s.Now); found {
+	cache := &s.Platform.asked
+	if known, found := cache.find(of, s.Now); found {
 		return known, nil
 	}
 	active, err := s.Extensions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
-	kept.Asked, kept.of, kept.until = extensions.AskedOf(active), of, s.Now.Add(askedForAge)
-	return kept.Asked, nil
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	cache.Asked, cache.of, cache.until = extensions.AskedOf(active), of, s.Now.Add(askedForAge)
+	return cache.Asked, nil
 }
 
 func (k *askedFor) find(of string, now time.Time) (asked extensions.Asked, found bool) {

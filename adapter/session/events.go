@@ -14,12 +14,12 @@ import (
 // Tells reports whether an extension of the site listens to an event of the plugin, such as
 // booking_created, so that the companion has to fire it.
 func (s *Session) Tells(event string) bool {
-	return slices.Contains(s.toldEvents(), event) && s.Schema.Has(wpdb.Events)
+	return slices.Contains(s.heardEvents(), event) && s.Schema.Has(wpdb.Events)
 }
 
-// toldEvents are the events that extensions listen to, as the companion reported; none once it is gone, or if nothing
+// heardEvents are the events that extensions listen to, as the companion reported; none once it is gone, or if nothing
 // tells the extensions.
-func (s *Session) toldEvents() []string {
+func (s *Session) heardEvents() []string {
 	if s.Platform.Events == nil {
 		return nil
 	}
@@ -81,28 +81,28 @@ func keepOld(ctx context.Context, tx *Tx, table wpdb.Table, id int64) error {
 // plugin see only the record before the transaction and after it: the last one has the messages.
 func (tx *Tx) Announce(all ...extensions.Event) {
 	for _, e := range all {
-		at := slices.IndexFunc(tx.told, func(told extensions.Event) bool { return told.Name == e.Name && told.RecordID == e.RecordID })
+		at := slices.IndexFunc(tx.announced, func(other extensions.Event) bool { return other.Name == e.Name && other.RecordID == e.RecordID })
 		switch {
 		case at >= 0 && e.Messages == "":
 		case at >= 0:
-			if tx.told[at].Messages == extensions.AllMessages {
+			if tx.announced[at].Messages == extensions.AllMessages {
 				e.Messages = extensions.AllMessages
 			}
-			tx.told[at] = e
+			tx.announced[at] = e
 		case e.Messages != "" || tx.Tells(e.Name):
-			tx.told = append(tx.told, e)
+			tx.announced = append(tx.announced, e)
 		}
 	}
 }
 
 // storeEvents stores what was announced.
 func storeEvents(ctx context.Context, tx *Tx) error {
-	for i, e := range tx.told {
+	for i, e := range tx.announced {
 		for table, name := range updateEvents {
 			if name == e.Name {
-				tx.told[i].Old = tx.old[storedRow{table, e.RecordID}]
+				tx.announced[i].Old = tx.old[storedRow{table, e.RecordID}]
 			}
 		}
 	}
-	return extensions.StoreEvents(ctx, tx.DB, tx.Now, tx.told)
+	return extensions.StoreEvents(ctx, tx.DB, tx.Now, tx.announced)
 }

@@ -48,6 +48,11 @@ func LoadMeta(s *Session, table wpdb.Table, record, key string) sq.Sqlizer {
 	return sq.Expr("(SELECT COALESCE(m.meta_value, '') FROM "+s.DB.As(table, "m")+" WHERE m.object_id = "+record+" AND m.meta_key = ? ORDER BY m.id LIMIT 1)", key)
 }
 
+// NewMeta returns a row of meta.
+func (s *Session) NewMeta(record int64, key, value string) Row {
+	return append(Row{{"object_id", record}, {"meta_key", key}, {"meta_value", value}}, s.NewTimestamps()...)
+}
+
 // MetaChanges are the rows of meta to insert, update and delete.
 type MetaChanges struct {
 	inserts []Row
@@ -98,7 +103,7 @@ func NewMetaChanges(ctx context.Context, s *Session, table wpdb.Table, id int64,
 		case len(same) == 0 && inserted[folded] != nil: // the same name in another letter case
 			inserted[folded][2].Value = value
 		case len(same) == 0:
-			inserted[folded] = append(Row{{"object_id", id}, {"meta_key", key}, {"meta_value", value}}, s.NewTimestamps()...)
+			inserted[folded] = s.NewMeta(id, key, value)
 			m.inserts = append(m.inserts, inserted[folded])
 		case same[0].value != value || m.changes(same[0].id):
 			m.updates = slices.DeleteFunc(m.updates, func(u metaUpdate) bool { return u.id == same[0].id })

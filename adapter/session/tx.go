@@ -23,17 +23,17 @@ type Tx struct {
 	Precondition func(within *Session) error
 
 	// DryRun is set if the transaction is always rolled back, see Session.DryRun.
-	DryRun   bool
-	Progress LockProgress
-	Changes  ChangeList                  // of records, for the journal
-	Confirm  func(context.Context) error // the last check before COMMIT; nil for none
-	checked  bool                        // Precondition was met
-	wrote    bool                        // to a table of the site
-	kept     *keys.IdempotentRequest     // whose responses were stored; nil for none
+	DryRun     bool
+	Progress   LockProgress
+	Changes    ChangeList                  // of records, for the journal
+	Confirm    func(context.Context) error // the last check before COMMIT; nil for none
+	checked    bool                        // Precondition was met
+	wrote      bool                        // to a table of the site
+	idempotent *keys.IdempotentRequest     // whose responses were stored; nil for none
 	// old holds rows before their first change, for the extensions of the site.
-	old      map[storedRow]map[string]*string
-	told     []extensions.Event // to be stored at the end
-	warnings []string
+	old       map[storedRow]map[string]*string
+	announced []extensions.Event // to be stored at the end
+	warnings  []string
 	// decisions are WordPress's answers to what earlier runs asked.
 	decisions map[extensions.Question]*extensions.Decision
 	asked     undecidedError // the last question of this run
@@ -125,7 +125,7 @@ func (s *Session) transact(ctx context.Context, op string, once func(context.Con
 
 // wakeWorkers wakes the workers that process what a transaction left for them.
 func (s *Session) wakeWorkers() {
-	if len(s.toldEvents()) > 0 {
+	if len(s.heardEvents()) > 0 {
 		s.Platform.Events.Wake()
 	}
 	if s.Platform.Journal != nil {
@@ -155,7 +155,7 @@ func (s *Session) transactOn(ctx context.Context, on *wpdb.DB, op string, work f
 	case err == nil:
 		tx.giveWarnings(s)
 	case tx != nil:
-		tx.kept.Lost()
+		tx.idempotent.Lost()
 	}
 	return err
 }
@@ -217,7 +217,7 @@ func (tx *Tx) run(ctx context.Context, op string, work func(tx *Tx) error) error
 // KeepResponses stores the responses to a request with an idempotency key, so that they
 // exist if and only if the transaction is committed. See keys.IdempotentRequest.Keep.
 func (tx *Tx) KeepResponses(ctx context.Context, r *keys.IdempotentRequest, responses ...keys.Response) error {
-	tx.kept = r
+	tx.idempotent = r
 	return r.Keep(ctx, tx.DB, responses...)
 }
 
