@@ -127,7 +127,7 @@ func enumerate(names []string, before string) string {
 // are rejected.
 func (r *route) alsoNeeded() []extraPermission {
 	needed := slices.Clone(r.operation.extraPermissions)
-	if read := readOf(r); read != nil {
+	if read := readOf(r); read != nil { // the GET of the record that the route changes
 		needed = append(needed, extraPermission{read.route.permission, "to send tags in If-Match"})
 	}
 	if r.allowsDryRun() {

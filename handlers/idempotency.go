@@ -37,7 +37,7 @@ func (r *request) change(work func(tx *session.Tx) (body any, err error)) (respo
 // is stored in the same transaction, and sent again when the request is repeated. work runs again after a
 // deadlock; before, unless it is nil, runs once before the transaction.
 func (r *request) write(status int, before func() error, work func(tx *session.Tx) (body any, err error)) (answer response, err error) {
-	attempt, err := r.beginAttempt(1)
+	attempt, err := r.beginAttempt(1) // response; it is nil without an Idempotency-Key
 	if err != nil {
 		return response{}, err
 	}
@@ -53,11 +53,11 @@ func (r *request) write(status int, before func() error, work func(tx *session.T
 	}
 	err = r.transact(func(tx *session.Tx) error {
 		body, err := work(tx)
-		if err == nil && !tx.Wrote() {
-			body = r.onlySent(body)
-		}
 		if err != nil {
 			return err
+		}
+		if !tx.Wrote() {
+			body = r.onlySent(body)
 		}
 		answer = response{status, body}
 		if attempt == nil {

@@ -133,8 +133,8 @@ func clusterOf(variables, statuses map[string]string) Cluster {
 // isOn parses a switch; some servers have more values than ON and OFF.
 func isOn(value string) bool { return value != "" && value != "OFF" && value != "0" }
 
-// addMembers asks a MySQL server for the members of its group and for the
-// servers that it replicates.
+// addMembers asks a MySQL server for the members of its group and for the servers that it replicates, and notes them in c: a
+// server that replicates others, outside of a group, is a replica.
 func (db *DB) addMembers(ctx context.Context, c *Cluster) error {
 	stmt := sq.Select().
 		Column("(SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE')").
@@ -148,7 +148,7 @@ func (db *DB) addMembers(ctx context.Context, c *Cluster) error {
 		case c.Kind == GroupReplication:
 			c.Serving = c.State == "ONLINE"
 		case sources > 0:
-			c.Kind, c.Members = Replica, 0
+			c.Kind, c.Members = Replica, 0 // how many there are is unknown
 		}
 		return struct{}{}, err
 	})

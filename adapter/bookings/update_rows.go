@@ -107,13 +107,14 @@ func updateExtras(ctx context.Context, tx *session.Tx, b records.Booking, extras
 	}
 	var changed []int64
 	var added []records.PricedExtra
-	quantity := sq.Case("service_extra_id")
+	quantityByID := sq.Case("service_extra_id")
 	for _, e := range extras {
 		n, found := had[e.ID]
-		if delete(had, e.ID); !found {
+		delete(had, e.ID) // what is left is removed
+		if !found {
 			added = append(added, e)
 		} else if n != e.Quantity {
-			changed, quantity = append(changed, e.ID), quantity.When(sq.Expr("?", e.ID), sq.Expr("?", e.Quantity))
+			changed, quantityByID = append(changed, e.ID), quantityByID.When(sq.Expr("?", e.ID), sq.Expr("?", e.Quantity))
 		}
 	}
 	if len(had) > 0 {
@@ -123,7 +124,7 @@ func updateExtras(ctx context.Context, tx *session.Tx, b records.Booking, extras
 		}
 	}
 	if len(changed) > 0 {
-		stmt := sq.Update(tx.DB.Name(wpdb.BookingsServiceExtras)).Set("quantity", quantity).Set("updated_at", tx.UpdateTimestamp().Value).
+		stmt := sq.Update(tx.DB.Name(wpdb.BookingsServiceExtras)).Set("quantity", quantityByID).Set("updated_at", tx.UpdateTimestamp().Value).
 			Where(sq.Eq{"booking_id": id, "service_extra_id": changed})
 		if _, err := tx.Exec(ctx, wpdb.BookingsServiceExtras, "change extras", stmt); err != nil {
 			return err

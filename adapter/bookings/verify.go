@@ -148,8 +148,8 @@ func (v *Verification) differ(pair availability.Resource, day availability.Day, 
 	}
 }
 
-// comparePrice compares the price of a booking, with a dry run of what draft describes. Bookings refused to strangers have no
-// price, nor have those about which no extension decides.
+// comparePrice compares what the API would charge a new customer for a booking with what the site says. A booking that the API
+// refuses has no price.
 func (v *Verification) comparePrice(ctx context.Context, s *session.Session, site *extensions.Asker, draft extensions.Draft, pair availability.Resource, at availability.Moment) error {
 	var created Created
 	stranger := records.CustomerFields{FirstName: new("Verification"), LastName: new("Verification"), Email: new("verification@bookside.invalid"), Phone: new("+15550100")}

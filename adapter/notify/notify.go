@@ -36,7 +36,8 @@ func Notify(ctx context.Context, tx *session.Tx, w session.WriteSettings, events
 		return false, nil
 	}
 	for _, e := range events {
-		if err := deleteScheduledJobs(ctx, tx, e); err != nil {
+		objectType, id := e.record()
+		if err := deleteScheduledJobs(ctx, tx, e.Kind, objectType, id); err != nil {
 			return false, err
 		}
 	}
@@ -158,17 +159,12 @@ func triggers(e Event, processes []Process) bool {
 	return slices.ContainsFunc(processes, func(p Process) bool { return slices.Contains(EventTypes[e.Kind], p.EventType) })
 }
 
-// deleteScheduledJobs deletes the jobs scheduled for an updated record
-// (OsProcessJobsHelper::handle_booking_updated and the like).
-func deleteScheduledJobs(ctx context.Context, tx *session.Tx, e Event) error {
-	if e.Kind != BookingUpdated && e.Kind != OrderUpdated {
+// deleteScheduledJobs deletes the jobs scheduled for a record, if the event is one of a booking or an order that was updated
+// (OsProcessJobsHelper::handle_booking_updated and the like). Its other updates have no messages.
+func deleteScheduledJobs(ctx context.Context, tx *session.Tx, kind eventKind, objectType string, id int64) error {
+	if kind != BookingUpdated && kind != OrderUpdated {
 		return nil
 	}
-	objectType, id := e.record()
-	return deleteScheduled(ctx, tx, objectType, id)
-}
-
-func deleteScheduled(ctx context.Context, tx *session.Tx, objectType string, id int64) error {
 	return DeleteJobs(ctx, tx, sq.Eq{"status": session.JobScheduled, "object_id": id, "object_model_type": objectType})
 }
 

@@ -71,7 +71,8 @@ func SendOverdue(ctx context.Context, s *session.Session) error {
 // recordTables are the tables of records, by the platform's words for their types.
 var recordTables = map[string]wpdb.Table{"booking": wpdb.Bookings, "customer": wpdb.Customers, "order": wpdb.Orders, "transaction": wpdb.Transactions}
 
-// sendOverdue sends the messages of one event, unless its record is gone, as the plugin would.
+// sendOverdue stores the jobs of one event, unless somebody else has begun with it. Like the plugin, it sends nothing about a
+// record that is gone.
 func sendOverdue(ctx context.Context, tx *session.Tx, id int64) error {
 	e, taken, err := extensions.TakeOverEvent(ctx, tx.DB, id)
 	if err != nil || !taken {
@@ -83,15 +84,13 @@ func sendOverdue(ctx context.Context, tx *session.Tx, id int64) error {
 	if err := values.Decode(&jobs); err != nil {
 		return fmt.Errorf("read messages of event %d: %w", id, err)
 	}
-	objectType, what, _ := strings.Cut(e.Name, "_")
+	objectType, _, _ := strings.Cut(e.Name, "_")
 	stmt := sq.Select("1").From(tx.DB.Name(recordTables[objectType])).Where(sq.Eq{"id": e.RecordID})
 	if _, found, err := wpdb.One(ctx, tx.DB, "find "+objectType, stmt, wpdb.Value[int64]); err != nil || !found {
 		return err
 	}
-	if what == "updated" { // jobs of an earlier event may have been stored since
-		if err := deleteScheduled(ctx, tx, objectType, e.RecordID); err != nil {
-			return err
-		}
+	if err := deleteScheduledJobs(ctx, tx, eventKind(e.Name), objectType, e.RecordID); err != nil { // those of an earlier event may have been stored since
+		return err
 	}
 	_, err = tx.InsertLater(ctx, wpdb.ProcessJobs, jobs.Rows...)
 	return err

@@ -18,7 +18,7 @@ import (
 // nothing else affects bookings, invoices or payments. It returns the errors of Create, and a CodeNotFound
 // if the order does not exist.
 func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.Order, error) {
-	before, locked, err := lockOrderToUpdate(ctx, tx, id, sent)
+	before, lockedBookings, err := lockOrderToUpdate(ctx, tx, id, sent)
 	if err != nil {
 		return records.Order{}, err
 	}
@@ -50,7 +50,7 @@ func Update(ctx context.Context, tx *session.Tx, id int64, sent Patch) (records.
 	}
 	var moved []notify.Snapshot
 	if moves {
-		if moved, err = moveBookings(ctx, tx, before, *patch.CustomerID, locked); err != nil {
+		if moved, err = moveBookings(ctx, tx, before, *patch.CustomerID, lockedBookings); err != nil {
 			return records.Order{}, err
 		}
 	}

@@ -40,7 +40,7 @@ To end a key that somebody else may know, use --overlap 0.`,
 		return p.withKeys(ctx, func(store keyStore) error {
 			secret, key, old, found, err := store.Roll(ctx, id, overlap, p.creator())
 			switch {
-			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
+			case err != nil && (found || !errors.Is(err, wpdb.ErrSchema)): // without a table there are no keys
 				return err
 			case !found:
 				return exit.Errorf(exit.Failure, nil, "there is no valid key with the ID %d; see keys list", id)

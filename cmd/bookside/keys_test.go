@@ -144,6 +144,11 @@ func TestRollKey(t *testing.T) {
 	if err := db.SQL.QueryRowContext(t.Context(), "SELECT GROUP_CONCAT(key_id ORDER BY id) FROM "+db.Prefix+"bookside_holds").Scan(&owners); err != nil || owners != "1,5" {
 		t.Errorf("holds of %s, %v", owners, err)
 	}
+	db.Execute(t, "ALTER TABLE "+db.Prefix+"bookside_webhooks DROP COLUMN key_id")
+	failed := run(t, env, "", "keys", "roll", "1")
+	if failed.code == exit.OK || failed.stdout != "" {
+		t.Errorf("of a change that was rolled back: %s", failed.stdout)
+	}
 }
 
 // TestKeysForOnePerson: a key is limited by flags, whose errors are reported, and unlimited again.

@@ -75,7 +75,8 @@ func (c control) respond(answer func(*http.Request) (any, error), methods ...str
 	})
 }
 
-// admit lets programs on this machine pass, and whoever has the demo's key.
+// admit lets programs on this machine pass, and whoever has the demo's key. Others get a CodeUnauthorized, or after too many
+// wrong keys an error of the throttle.
 func (c control) admit(r *http.Request) error {
 	if fromThisMachine(r) {
 		return nil

@@ -153,7 +153,7 @@ func (r keyRow) view() g.Node {
 	active, calendar := r.Status == keys.Active, r.Kind == keys.Calendar
 	return page.Row(
 		g.Group{h.Span(h.Class("name"), g.Text(r.Name)), g.Text(" "), h.Span(h.Class("hint"), g.Text(number(r.ID)+" · "), page.Text(r.Kind), r.secretView(" · ", ""))},
-		page.Cell("Permissions", r.permissions(), r.narrow()),
+		page.Cell("Permissions", r.permissions(), r.limits()),
 		page.Cell("Networks", r.networks()),
 		page.Cell("Requests", r.requests()),
 		page.Cell("Last use", r.lastUse()),
@@ -186,8 +186,9 @@ func (r keyRow) permissions() page.Phrase {
 	return page.List(texts...)
 }
 
-// narrow describes the key's scope; nothing for most keys.
-func (r keyRow) narrow() g.Node {
+// limits describes what narrows the key's permissions: its scope and the mask. Most keys have neither, and what a calendar
+// shows is among its permissions.
+func (r keyRow) limits() g.Node {
 	if r.Kind == keys.Calendar {
 		return nil
 	}

@@ -239,8 +239,8 @@ func TooLarge(err error) bool {
 // ErrPartlyWritten is the error of a request that failed after part of it was written.
 var ErrPartlyWritten = errors.New("a part of the request was written")
 
-// Written returns what a write that is answered with 503 has left behind. Each write is one
-// transaction, which leaves nothing unless its COMMIT was sent.
+// Written returns what a write that is answered with 503 has left behind. Each write is one transaction, which leaves nothing
+// unless its COMMIT was sent; only a bulk request has several, see ErrPartlyWritten.
 func Written(method string, status int, err error) compat.WriteOutcome {
 	writes := method == http.MethodPost || method == http.MethodPut || method == http.MethodDelete
 	switch {

@@ -136,8 +136,8 @@ func (s *Setup) takeBackInterrupted(ctx context.Context, interrupted *record) er
 	return err
 }
 
-// install plans everything, so that what makes a step impossible is found before the first one is done, does
-// it, and waits for the web server.
+// install plans everything before it does the first step, so that what makes a step impossible is found in time. Then it
+// waits for the web server.
 func (s *Setup) install(ctx context.Context) error {
 	i, err := s.examine(ctx)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Setup) install(ctx context.Context) error {
 		WordPress: i.Dir, Prefix: i.prefix, Home: i.home.String(),
 		Listen: s.Listen, AdminListen: s.AdminListen, WebServer: i.web.name, Begun: s.Now().UTC(),
 	}
-	if err := s.do(ctx, r, actions); err != nil {
+	if err := s.do(ctx, r, actions); err != nil { // the actions complete r, also with the key
 		s.say("\nThat failed. Everything is taken back:\n")
 		_, failed := s.undo(ctx, r)
 		return errors.Join(err, failed)
