@@ -101,9 +101,8 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 	original := database.Snapshot(t)
 	execute := func(statement string, arguments ...any) {
 		t.Helper()
-		if _, err := database.SQL.ExecContext(t.Context(), statement, arguments...); err != nil {
-			t.Fatal(err)
-		}
+		_, err := database.SQL.ExecContext(t.Context(), statement, arguments...)
+		expect.NoError(t, err)
 	}
 	for name, c := range capabilities {
 		original.Restore(t)
@@ -129,9 +128,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 		email := "five.new@example.test"
 		_, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: records.CustomerFields{Email: &email, Phone: new("1")}})
 		if c.privileged {
-			if got := invalidFields(t, name, err); !slices.Equal(got, []string{"email"}) {
-				t.Errorf("%s: e-mail names %v", name, got)
-			}
+			expect.Equal(t, []string{"email"}, invalidFields(t, name, err), name)
 			expect.Empty(t, fixtures.Changes(before, before.Again(t)), name, ": e-mail changed")
 		} else if got := users(); err != nil || !slices.Equal(got, []string{"users update"}) {
 			t.Errorf("%s: e-mail: %v, changed %v", name, err, got)
@@ -148,9 +145,7 @@ func TestPrivilegedUsersAreGuarded(t *testing.T) {
 
 		created, err := txCreate(t.Context(), s, customers.Create, customers.Patch{CustomerFields: customerNamed("New", "New", "new@example.test"), WordPressUserID: new(int64(900)), UserField: "cms_user_id"})
 		if c.privileged {
-			if got := invalidFields(t, name, err); !slices.Equal(got, []string{"cms_user_id"}) {
-				t.Errorf("%s: link names %v", name, got)
-			}
+			expect.Equal(t, []string{"cms_user_id"}, invalidFields(t, name, err), name)
 		} else if got := users(); err != nil || len(got) != 0 || created.IsGuest || created.WordPressUserID == nil || *created.WordPressUserID != 900 {
 			t.Errorf("%s: link: %v, changed %v, customer %+v", name, err, got, created)
 		}
@@ -281,9 +276,7 @@ func TestEmailThatTheUserCannotHaveIsRejected(t *testing.T) {
 	for _, email := range []string{long, "taken@example.test"} {
 		t.Run(email, func(t *testing.T) {
 			_, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: records.CustomerFields{Email: &email}})
-			if got := invalidFields(t, email, err); !slices.Equal(got, []string{"email"}) {
-				t.Errorf("%s names %v", email, got)
-			}
+			expect.Equal(t, []string{"email"}, invalidFields(t, email, err), email)
 		})
 	}
 	expect.Empty(t, fixtures.Changes(before, before.Again(t)), "changed")
@@ -303,18 +296,16 @@ func TestUsersStayWhereCustomersAreNone(t *testing.T) {
 	t.Parallel()
 	s, database := customerSite(t, fixtures.SiteA().WithFewBookings(), "INSERT INTO wp_users (ID, user_login, user_email) VALUES (900, 'x', 'taken@example.test')")
 	before := database.Snapshot(t)
-	if _, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: customerNamed("A", "B", "taken@example.test")}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: customerNamed("A", "B", "taken@example.test")})
+	expect.NoError(t, err)
 	changed := map[string]int{}
 	for _, change := range fixtures.Changes(before, before.Again(t)) {
 		changed[change.Table]++
 	}
 	expect.Equal(t, map[string]int{"latepoint_customers": 1, "latepoint_activities": 1}, changed, "rows changed")
-	if _, err := database.SQL.ExecContext(t.Context(), "UPDATE wp_usermeta SET meta_value = ? WHERE user_id = 7 AND meta_key = 'wp_capabilities'", capabilities["editor"].serialised); err != nil {
-		t.Fatal(err)
-	}
-	_, err := txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: records.CustomerFields{Email: new("another@example.test")}})
+	_, err = database.SQL.ExecContext(t.Context(), "UPDATE wp_usermeta SET meta_value = ? WHERE user_id = 7 AND meta_key = 'wp_capabilities'", capabilities["editor"].serialised)
+	expect.NoError(t, err)
+	_, err = txUpdate(t.Context(), s, customers.Update, 5, customers.Patch{CustomerFields: records.CustomerFields{Email: new("another@example.test")}})
 	invalidFields(t, "an editor", err)
 }
 

@@ -70,9 +70,8 @@ func TestNewPaymentNotifies(t *testing.T) {
 				})
 			}
 			expect.Equal(t, want, paymentJobs(t, database), "jobs")
-			if _, err := txUpdate(t.Context(), site, payments.Update, created.ID, payments.Patch{Status: new("failed")}); err != nil {
-				t.Fatal(err)
-			}
+			_, err = txUpdate(t.Context(), site, payments.Update, created.ID, payments.Patch{Status: new("failed")})
+			expect.NoError(t, err)
 			expect.NoError(t, txDelete(t.Context(), site, payments.Delete, created.ID))
 			expect.Equal(t, len(want), len(paymentJobs(t, database)), "a change or deletion notified")
 		})
@@ -93,9 +92,8 @@ func TestLinksOfAConstantAddress(t *testing.T) {
 	db := wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, SiteURL: "https://shop.example/wp/"})
 	site, err := session.NewPlatform(db, fixtures.RecordedNow).Session(t.Context())
 	expect.NoError(t, err)
-	if _, err := txCreate(t.Context(), site, payments.Create, payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{Amount: euros("35.5")}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = txCreate(t.Context(), site, payments.Create, payments.New{OrderID: new(int64(1403)), Patch: payments.Patch{Amount: euros("35.5")}})
+	expect.NoError(t, err)
 	jobs := paymentJobs(t, database)
 	if len(jobs) != 1 || !strings.Contains(jobs[0].Content, "|https://shop.example/wp/wp-admin/admin-post.php?action=latepoint_route_call&route_name=manage_order_by_key__show&") {
 		t.Errorf("jobs %+v", jobs)

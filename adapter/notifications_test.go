@@ -115,16 +115,14 @@ func TestRemindersMoveWithTheBooking(t *testing.T) {
 	created, err := txCreate(t.Context(), site, bookings.Create, b)
 	expect.NoError(t, err)
 	monday, noon := parseDay(t, "2027-02-05"), session.Minutes(600)
-	if _, err := txUpdate(t.Context(), site, bookings.Update, created.ID, bookings.Patch{StartDate: &monday, StartTime: &noon}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = txUpdate(t.Context(), site, bookings.Update, created.ID, bookings.Patch{StartDate: &monday, StartTime: &noon})
+	expect.NoError(t, err)
 	confirmation := queuedJob{0, "n/a", "2026-11-21 00:43:00"}
 	want := []queuedJob{confirmation, {10, "booking", "2027-02-04 09:00:00"}}
 	expect.Equal(t, want, queuedJobs(t, database), "after a move")
 	cancelled := records.StatusCancelled
-	if _, err := txUpdate(t.Context(), site, bookings.Update, created.ID, bookings.Patch{Status: &cancelled, Notify: true}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = txUpdate(t.Context(), site, bookings.Update, created.ID, bookings.Patch{Status: &cancelled, Notify: true})
+	expect.NoError(t, err)
 	want = []queuedJob{confirmation, confirmation, {10, "booking", "2027-02-04 09:00:00"}}
 	expect.Equal(t, want, queuedJobs(t, database), "after a cancellation that the customer is notified of")
 	expect.NoError(t, site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, created.ID, false) }))
@@ -180,9 +178,8 @@ func TestMessagesAreLeftToThePlugin(t *testing.T) {
 			t.Parallel()
 			plain, native, b := newNotifyingSite(t, c.setup...)
 			b.Confirm = !c.silent
-			if _, err := txCreate(t.Context(), native, bookings.Create, b); err != nil {
-				t.Fatal(err)
-			}
+			_, err := txCreate(t.Context(), native, bookings.Create, b)
+			expect.NoError(t, err)
 			want := sentMessages(t, plain)
 			database, site, b := newNotifyingSite(t, append(c.setup, left)...)
 			b.Confirm = !c.silent
@@ -211,9 +208,8 @@ func TestMessagesThatThePluginSends(t *testing.T) {
 	move := func(t *testing.T, site *session.Session, id int64) {
 		t.Helper()
 		day, at := parseDay(t, "2027-02-05"), session.Minutes(600)
-		if _, err := txUpdate(t.Context(), site, bookings.Update, id, bookings.Patch{StartDate: &day, StartTime: &at}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := txUpdate(t.Context(), site, bookings.Update, id, bookings.Patch{StartDate: &day, StartTime: &at})
+		expect.NoError(t, err)
 	}
 	for name, c := range map[string]struct {
 		meanwhile func(*testing.T, *fixtures.Database, *session.Session, int64)
@@ -226,9 +222,8 @@ func TestMessagesThatThePluginSends(t *testing.T) {
 			d.Execute(t, "UPDATE wp_bookside_events SET status = 'started', tries = 1")
 		}, []queuedJob{{10, "booking", "2026-11-26 09:00:00"}}},
 		"a backup was restored": {func(t *testing.T, d *fixtures.Database, site *session.Session, _ int64) {
-			if _, err := extensions.DropEvents(t.Context(), site.DB, site.Now); err != nil {
-				t.Fatal(err)
-			}
+			_, err := extensions.DropEvents(t.Context(), site.DB, site.Now)
+			expect.NoError(t, err)
 		}, []queuedJob{}},
 		"the booking is gone": {func(t *testing.T, _ *fixtures.Database, site *session.Session, id int64) {
 			expect.NoError(t, site.Transact(t.Context(), "delete booking", func(tx *session.Tx) error { return bookings.Delete(t.Context(), tx, id, true) }))

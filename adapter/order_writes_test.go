@@ -190,9 +190,8 @@ func TestOrderTakesItsBookingsToAnotherCustomer(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	transfer := func(t *testing.T, site *session.Session) {
-		if _, err := txUpdate(t.Context(), site, orders.Update, 888, orders.Patch{CustomerID: new(int64(12))}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := txUpdate(t.Context(), site, orders.Update, 888, orders.Patch{CustomerID: new(int64(12))})
+		expect.NoError(t, err)
 	}
 	item := func(id int64) fixtures.Change {
 		return updatedRow("latepoint_order_items", id, "item_data", anyText, itemOf("12"))

@@ -58,9 +58,8 @@ func newPaymentModel(t *rapid.T, site *session.Session, database *fixtures.Datab
 	expect.NoError(t, err)
 	order, err := txCreate(t.Context(), site, orders.Create, orders.New{Patch: orders.Patch{CustomerID: &customer.ID, Subtotal: euros("100"), Total: euros("100")}})
 	expect.NoError(t, err)
-	if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_order_invoices (order_id, status, charge_amount) VALUES (?, 'open', 40)", order.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_order_invoices (order_id, status, charge_amount) VALUES (?, 'open', 40)", order.ID)
+	expect.NoError(t, err)
 	m := &paymentModel{site: site, database: database, customer: customer.ID, order: order.ID, amounts: map[int64]decimal.Decimal{}}
 	invoices, err := payments.LoadPayableInvoices(t.Context(), site, order.ID)
 	if err != nil || len(invoices) != 2 {
@@ -141,9 +140,8 @@ func (m *paymentModel) refund(t *rapid.T) {
 	}
 	net := m.state(t).net
 	for _, status := range []string{records.StatusRefunded, records.PaymentSucceeded} {
-		if _, err := txUpdate(t.Context(), m.site, payments.Update, id, payments.Patch{Status: &status}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := txUpdate(t.Context(), m.site, payments.Update, id, payments.Patch{Status: &status})
+		expect.NoError(t, err)
 		if again := m.state(t).net; !again.Equal(net) {
 			t.Fatalf("%s again: net %s, before %s", status, again, net)
 		}
@@ -194,13 +192,11 @@ func (m *paymentModel) others(t *rapid.T) {
 		}
 		statement, args = "UPDATE wp_latepoint_transactions SET status = ?, kind = ?, amount = ? WHERE id = ?", []any{domain.ValueOr(status, "odd"), kind, m.amount(t), id}
 	}
-	if _, err := m.database.SQL.ExecContext(t.Context(), statement, args...); err != nil {
-		t.Fatal(err)
-	}
+	_, err := m.database.SQL.ExecContext(t.Context(), statement, args...)
+	expect.NoError(t, err)
 	m.notes++
-	if _, err := txUpdate(t.Context(), m.site, payments.Update, m.any(t), payments.Patch{Notes: new(fmt.Sprint(m.notes))}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = txUpdate(t.Context(), m.site, payments.Update, m.any(t), payments.Patch{Notes: new(fmt.Sprint(m.notes))})
+	expect.NoError(t, err)
 }
 
 // paymentState is what the rows of the order say.
@@ -282,8 +278,7 @@ func (m *paymentModel) check(t *rapid.T) {
 		t.Fatal(listed, err)
 	}
 	alone := listed[0]
-	if _, err := records.AddPayments(t.Context(), m.site, &alone); err != nil {
-		t.Fatal(err)
-	}
+	_, err = records.AddPayments(t.Context(), m.site, &alone)
+	expect.NoError(t, err)
 	expect.Equal(t, alone.DisplayPaymentStatus, listed[0].DisplayPaymentStatus, "the order is shown as")
 }

@@ -63,9 +63,8 @@ func TestUpdateService(t *testing.T) {
 	s := newShop(t, fixtures.SiteA().WithFewBookings())
 	update := func(id int64, patch catalog.ServicePatch) func(*testing.T, *session.Session) {
 		return func(t *testing.T, site *session.Session) {
-			if _, err := txUpdate(t.Context(), site, catalog.UpdateService, id, patch); err != nil {
-				t.Fatal(err)
-			}
+			_, err := txUpdate(t.Context(), site, catalog.UpdateService, id, patch)
+			expect.NoError(t, err)
 		}
 	}
 	history := activityEntry("service_updated", "service_id", "4", nil)

@@ -30,9 +30,8 @@ func TestCreateOwnTables(t *testing.T) {
 	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	created := singleValue(t, database.SQL, count)
 	insert := sq.Insert(db.Name(wpdb.CustomerFields)).Columns("meta_key").Values("Vorname 🎁")
-	if _, err := wpdb.Exec(t.Context(), db, "store field", insert); err != nil {
-		t.Fatal(err)
-	}
+	_, err = wpdb.Exec(t.Context(), db, "store field", insert)
+	expect.NoError(t, err)
 	if err := db.CreateOwnTables(t.Context()); err != nil {
 		t.Errorf("again: %v", err)
 	}

@@ -17,16 +17,13 @@ func TestMaybeSerializeAsRecorded(t *testing.T) {
 	t.Parallel()
 	texts, _ := fixtures.Sanitized(t)
 	for _, text := range texts {
-		t.Run(text.In, func(t *testing.T) {
-			t.Parallel()
-			expect.Equal(t, text.IsSerialized, isSerialized(text.In, true), "is serialised")
-			stored := MaybeSerialize(PHPText(text.In))
-			expect.Equal(t, text.MaybeSerialize, stored, "stored as")
-			if got, err := MaybeUnserialize(stored); err != nil || got != any(text.In) {
-				t.Errorf("reads back as %v, error %v", got, err)
-			}
-			expect.Equal(t, text.In, PlainText(stored), "its text is")
-		})
+		expect.Equal(t, text.IsSerialized, isSerialized(text.In, true), text.In, ": is serialised")
+		stored := MaybeSerialize(PHPText(text.In))
+		expect.Equal(t, text.MaybeSerialize, stored, text.In, ": stored as")
+		if got, err := MaybeUnserialize(stored); err != nil || got != any(text.In) {
+			t.Errorf("%s: reads back as %v, error %v", text.In, got, err)
+		}
+		expect.Equal(t, text.In, PlainText(stored), text.In, ": its text is")
 	}
 }
 

@@ -184,9 +184,8 @@ func TestContainsFinds(t *testing.T) {
 	for _, name := range names {
 		insert = insert.Values(1, "probe", name)
 	}
-	if _, err := wpdb.Exec(t.Context(), db, "arrange", insert); err != nil {
-		t.Fatal(err)
-	}
+	_, err := wpdb.Exec(t.Context(), db, "arrange", insert)
+	expect.NoError(t, err)
 	for _, sought := range []string{"100%", "%", "_", "a_b", "axb", `\`, `k\s`, `\%`, "%%", "slash", ""} {
 		var want []string
 		for _, name := range names {

@@ -124,9 +124,8 @@ func TestTransactAfterLockWait(t *testing.T) {
 	database, db := newSite(t)
 	other, err := database.SQL.BeginTx(t.Context(), nil)
 	expect.NoError(t, err)
-	if _, err := other.ExecContext(t.Context(), "SELECT id FROM wp_latepoint_agents WHERE id = 1 FOR UPDATE"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = other.ExecContext(t.Context(), "SELECT id FROM wp_latepoint_agents WHERE id = 1 FOR UPDATE")
+	expect.NoError(t, err)
 	runs := 0
 	err = db.Transact(t.Context(), "lock agent", func(tx *wpdb.DB) error {
 		runs++

@@ -41,9 +41,8 @@ func recurring(t testing.TB, rules availability.CalendarRules, start, words stri
 			fields = fields[1:]
 		case "every", "count":
 			var n int
-			if _, err := fmt.Sscan(fields[1], &n); err != nil {
-				t.Fatal(err)
-			}
+			_, err := fmt.Sscan(fields[1], &n)
+			expect.NoError(t, err)
 			if word == "every" {
 				e.Interval = n
 			} else {

@@ -136,12 +136,10 @@ func TestAssign(t *testing.T) {
 		"a certain agent who is busy": {ten, Request{Agent: agentB, Duration: 60, Attendees: 1}, RandomAgent, 0},
 		"off the grid":                {Moment{monday, 545}, q, RandomAgent, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r, ok := c.Assign(got.at, got.q, Choice{Order: got.order, Load: load, Pick: last})
-			if ok != (got.want != 0) || r.Agent != got.want {
-				t.Errorf("%s: %v (%t), want agent %d", name, r, ok, got.want)
-			}
-		})
+		r, ok := c.Assign(got.at, got.q, Choice{Order: got.order, Load: load, Pick: last})
+		if ok != (got.want != 0) || r.Agent != got.want {
+			t.Errorf("%s: %v (%t), want agent %d", name, r, ok, got.want)
+		}
 	}
 	if open := c.Open(Moment{monday, 545}, q); len(open) != 1 || open[0] != (Resource{3, service, 2}) {
 		// the bookings at ten leave nobody else

@@ -116,9 +116,8 @@ func TestOffersAreKept(t *testing.T) {
 	if _, err := w.Offers(t.Context(), times("2027-02-01")); err != nil || len(w.requests()) != 0 {
 		t.Errorf("asked again: %v", err)
 	}
-	if _, err := w.Offers(t.Context(), times("2027-02-01", "2027-03-01", "2027-03-01")); err != nil {
-		t.Fatal(err)
-	}
+	_, err = w.Offers(t.Context(), times("2027-02-01", "2027-03-01", "2027-03-01"))
+	expect.NoError(t, err)
 	expect.Equal(t, []string{"2027-03-01 "}, w.requests(), "what is known is asked again")
 	decision, err := w.Decide(t.Context(), extensions.Question{Draft: times("2027-02-01")[0].Draft, Times: true, Price: true})
 	if err != nil || decision.Offer == nil || decision.Judgement == nil || decision.Judgement.Price.Total.String() != "1" || decision.Judgement.AgentID != 7 {
@@ -314,9 +313,8 @@ func TestKeptOffersAreLimited(t *testing.T) {
 	w := newWordPress(t)
 	offers := func(days ...string) (requests int) {
 		t.Helper()
-		if _, err := w.Offers(t.Context(), times(days...)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := w.Offers(t.Context(), times(days...))
+		expect.NoError(t, err)
 		return len(w.requests())
 	}
 	offers(days(2030, 600)...)

@@ -114,9 +114,8 @@ func (x *exchange) enter(changes ...change) {
 
 func (x *exchange) exec(statement string, args ...any) {
 	x.t.Helper()
-	if _, err := x.database.SQL.ExecContext(x.t.Context(), statement, args...); err != nil {
-		x.t.Fatal(err)
-	}
+	_, err := x.database.SQL.ExecContext(x.t.Context(), statement, args...)
+	expect.NoError(x.t, err)
 }
 
 // value reads a value from the database.

@@ -130,16 +130,13 @@ func TestMovedBookingIsDeletedForOthers(t *testing.T) {
 		{"old, updates alone", HookFilter{Events: []string{"booking.updated", "booking.status_changed"}, Agents: []int64{2}}, "", e},
 		{"neither", HookFilter{Events: []string{"booking.*"}, Agents: []int64{2}, Services: []int64{8}}, "", e},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			sent, event, ok := test.filter.event(e)
-			if ok != (test.event != "") || ok && event != test.event {
-				t.Fatalf("sent %t as %q", ok, event)
-			}
-			if diff := cmp.Diff(test.sent, sent); ok && diff != "" {
-				t.Errorf("(-want +sent):\n%s", diff)
-			}
-		})
+		sent, event, ok := test.filter.event(e)
+		if ok != (test.event != "") || ok && event != test.event {
+			t.Fatalf("%s: sent %t as %q", test.name, ok, event)
+		}
+		if diff := cmp.Diff(test.sent, sent); ok && diff != "" {
+			t.Errorf("%s: (-want +sent):\n%s", test.name, diff)
+		}
 	}
 }
 
@@ -323,9 +320,7 @@ func TestDeliveriesOfARecordKeepTheirOrder(t *testing.T) {
 	r.answer(http.StatusOK)
 	x.Pass(time.Hour)
 	x.work()
-	if got := numbers(r.took()); !slices.Equal(got, []int64{1, 3, 5}) {
-		t.Errorf("numbers %v, want 1, 3, 5 in this order", got)
-	}
+	expect.Equal(t, []int64{1, 3, 5}, numbers(r.took()), "numbers, in this order")
 }
 
 func numbers(events []event) (all []int64) {
@@ -340,9 +335,7 @@ func wantNumbers(t *testing.T, r *receiver, want ...int64) {
 	t.Helper()
 	got := numbers(r.took())
 	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("entries %v, want %v", got, want)
-	}
+	expect.Equal(t, want, got, "entries")
 }
 
 func TestGivenUpDeliveryReleasesItsRecord(t *testing.T) {
@@ -361,9 +354,7 @@ func TestGivenUpDeliveryReleasesItsRecord(t *testing.T) {
 	}
 	x.work()
 	got := numbers(slices.DeleteFunc(r.took(), func(e event) bool { return e.entry.ResourceID == 7 }))
-	if want := append(slices.Repeat([]int64{1}, 10), 2); !slices.Equal(got, want) {
-		t.Errorf("numbers %v, want %v", got, want)
-	}
+	expect.Equal(t, append(slices.Repeat([]int64{1}, 10), 2), got, "numbers")
 	expect.Equal(t, Enabled, x.hook(hook.ID).Status, "webhook")
 }
 
@@ -598,16 +589,14 @@ func TestKeyEndsItsWebhooks(t *testing.T) {
 	x.work()
 	r.took()
 	r.answer(http.StatusOK)
-	if _, _, err := x.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: []string{"write_webhooks", "read_changes", "read_orders"}}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := x.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: []string{"write_webhooks", "read_changes", "read_orders"}})
+	expect.NoError(t, err)
 	x.enter(booking(3), invoice)
 	x.Pass(time.Hour)
 	x.work()
 	expect.Equal(t, []string{"invoice.created"}, r.types(), "events of the restricted key")
-	if _, err := x.keys.Revoke(t.Context(), key.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = x.keys.Revoke(t.Context(), key.ID)
+	expect.NoError(t, err)
 	x.enter(invoice)
 	x.work()
 	expect.Empty(t, r.types(), "events of the revoked key")
@@ -646,9 +635,8 @@ func TestWebhookEndsWithItsPermissions(t *testing.T) {
 				t.Fatal("the webhook is disabled at once")
 			}
 			r.answer(http.StatusOK)
-			if _, _, err := x.keys.Restrict(t.Context(), key.ID, c.change); err != nil {
-				t.Fatal(err)
-			}
+			_, _, err = x.keys.Restrict(t.Context(), key.ID, c.change)
+			expect.NoError(t, err)
 			x.enter(booking(2))
 			x.Pass(time.Hour)
 			x.work()
@@ -656,12 +644,10 @@ func TestWebhookEndsWithItsPermissions(t *testing.T) {
 			if h := x.hook(hook.ID); h.Status != Disabled || h.Reason != c.reason {
 				t.Errorf("webhook %s, %q", h.Status, h.Reason)
 			}
-			if _, _, err := x.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: all, Agents: &[]int64{}}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := x.store.Enable(t.Context(), hook.ID, false); err != nil {
-				t.Fatal(err)
-			}
+			_, _, err = x.keys.Restrict(t.Context(), key.ID, keys.Patch{Permissions: all, Agents: &[]int64{}})
+			expect.NoError(t, err)
+			_, err = x.store.Enable(t.Context(), hook.ID, false)
+			expect.NoError(t, err)
 			x.work()
 			expect.Equal(t, 2, len(r.types()), "enabled again")
 		})
@@ -684,9 +670,8 @@ func TestTheScopeHoldsForWaitingDeliveries(t *testing.T) {
 	x.work()
 	r.took()
 	r.answer(http.StatusOK)
-	if _, _, err := x.keys.Restrict(t.Context(), key.ID, keys.Patch{Agents: &[]int64{2}}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err = x.keys.Restrict(t.Context(), key.ID, keys.Patch{Agents: &[]int64{2}})
+	expect.NoError(t, err)
 	x.Pass(time.Hour)
 	x.work()
 	wantNumbers(t, r, 2)
@@ -964,9 +949,8 @@ func TestTestIsSentOnce(t *testing.T) {
 		t.Errorf("events %v", events)
 	}
 	r.answer(http.StatusBadRequest)
-	if _, err := x.store.Test(t.Context(), hook.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = x.store.Test(t.Context(), hook.ID)
+	expect.NoError(t, err)
 	x.work()
 	if d := x.deliveries(hook.ID)[0]; d.State != failed || d.Tries != 1 {
 		t.Errorf("delivery %+v", d)
@@ -1039,9 +1023,8 @@ func TestOldRowsAreSelected(t *testing.T) {
 	x.Pass(time.Second)
 	old("after thirty days", "webhook_tries 1, webhook_tries 2, webhook_deliveries 1")
 	x.work()
-	if _, err := x.store.Delete(t.Context(), hook.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err := x.store.Delete(t.Context(), hook.ID)
+	expect.NoError(t, err)
 	old("deleted", "webhook_tries 3, webhook_deliveries 2, webhooks 1")
 	if list, err := x.store.List(t.Context()); err != nil || len(list) != 1 || list[0].ID != other.ID {
 		t.Errorf("webhooks %+v, error %v", list, err)

@@ -56,9 +56,8 @@ func (s *site) schema(ctx context.Context) (*wpdb.Schema, error) { return s.db.S
 // exec runs a statement as anything but Bookside would.
 func (s *site) exec(statement string, args ...any) {
 	s.t.Helper()
-	if _, err := s.SQL.ExecContext(s.t.Context(), statement, args...); err != nil {
-		s.t.Fatal(err)
-	}
+	_, err := s.SQL.ExecContext(s.t.Context(), statement, args...)
+	expect.NoError(s.t, err)
 }
 
 // work numbers and searches once.

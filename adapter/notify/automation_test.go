@@ -78,13 +78,10 @@ func TestParseAutomation(t *testing.T) {
 			automationText{Actions: []string{"pa_1 send_email", "b c"}, Offset: offset{2, "hour"}}},
 		{"what is no group", `[1,"a",null,[` + mailAction + `],{"items":"none"}]`, automationText{}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			got, ok := parseAutomation(tc.source)
-			if diff := cmp.Diff(tc.want, textOf(got), cmp.AllowUnexported(offset{})); diff != "" || !ok {
-				t.Errorf("parseAutomation = %t (-want +got):\n%s", ok, diff)
-			}
-		})
+		got, ok := parseAutomation(tc.source)
+		if diff := cmp.Diff(tc.want, textOf(got), cmp.AllowUnexported(offset{})); diff != "" || !ok {
+			t.Errorf("%s: parseAutomation = %t (-want +got):\n%s", tc.name, ok, diff)
+		}
 	}
 }
 

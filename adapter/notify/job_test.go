@@ -86,28 +86,25 @@ func TestRecordedJobs(t *testing.T) {
 			`{"name":"Change mail","event_type":"booking_updated"}`,
 		},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			variables := customerVariables(tc.customer, "")
-			maps.Copy(variables, bookingVariables(session.WriteSettings{}, BookingSnapshot{Booking: records.Booking{Status: tc.status}}, ""))
-			subject := Subject{Variables: messageVariables{text: variables}, ActivityData: tc.activityData}
-			jobs := Jobs([]Process{confirmationMail, changeMail}, tc.process.EventType, subject, now, now)
-			if len(jobs) != 1 {
-				t.Fatalf("Jobs = %v, want one", jobs)
-			}
-			job := jobs[0]
-			if job.ProcessID != tc.process.ID || !job.DueAt.Equal(now) {
-				t.Errorf("job of process %d due at %s, want %d at %s", job.ProcessID, job.DueAt, tc.process.ID, now)
-			}
-			settings, err := job.SettingsJSON()
-			if diff := cmp.Diff(tc.settings, settings); diff != "" || err != nil {
-				t.Errorf("SettingsJSON: %v (-want +got):\n%s", err, diff)
-			}
-			info, err := job.InfoJSON()
-			if diff := cmp.Diff(tc.info, info); diff != "" || err != nil {
-				t.Errorf("InfoJSON: %v (-want +got):\n%s", err, diff)
-			}
-		})
+		variables := customerVariables(tc.customer, "")
+		maps.Copy(variables, bookingVariables(session.WriteSettings{}, BookingSnapshot{Booking: records.Booking{Status: tc.status}}, ""))
+		subject := Subject{Variables: messageVariables{text: variables}, ActivityData: tc.activityData}
+		jobs := Jobs([]Process{confirmationMail, changeMail}, tc.process.EventType, subject, now, now)
+		if len(jobs) != 1 {
+			t.Fatalf("%s: Jobs = %v, want one", tc.name, jobs)
+		}
+		job := jobs[0]
+		if job.ProcessID != tc.process.ID || !job.DueAt.Equal(now) {
+			t.Errorf("%s: job of process %d due at %s, want %d at %s", tc.name, job.ProcessID, job.DueAt, tc.process.ID, now)
+		}
+		settings, err := job.SettingsJSON()
+		if diff := cmp.Diff(tc.settings, settings); diff != "" || err != nil {
+			t.Errorf("%s: SettingsJSON: %v (-want +got):\n%s", tc.name, err, diff)
+		}
+		info, err := job.InfoJSON()
+		if diff := cmp.Diff(tc.info, info); diff != "" || err != nil {
+			t.Errorf("%s: InfoJSON: %v (-want +got):\n%s", tc.name, err, diff)
+		}
 	}
 }
 

@@ -40,14 +40,11 @@ func TestBookingSpanHasThePluginsInstants(t *testing.T) {
 		{"forward in New York", "America/New_York", "2027-03-14", 120, 60, spanRow("2027-03-14", 120, "2027-03-14", 240, "2027-03-14 07:00:00", "2027-03-14 08:00:00")},
 		{"back in New York", "America/New_York", "2027-11-07", 60, 60, spanRow("2027-11-07", 60, "2027-11-07", 120, "2027-11-07 05:00:00", "2027-11-07 07:00:00")},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			location, err := time.LoadLocation(tt.zone)
-			expect.NoError(t, err)
-			site := &session.Session{Zone: session.Zone{Name: tt.zone, Location: location}}
-			span := SpanOf(site, availability.Moment{Day: dayOf(t, tt.day), Minutes: tt.start}, tt.duration)
-			expect.Equal(t, tt.want, span.Columns(), "columns")
-		})
+		location, err := time.LoadLocation(tt.zone)
+		expect.NoError(t, err, tt.name)
+		site := &session.Session{Zone: session.Zone{Name: tt.zone, Location: location}}
+		span := SpanOf(site, availability.Moment{Day: dayOf(t, tt.day), Minutes: tt.start}, tt.duration)
+		expect.Equal(t, tt.want, span.Columns(), tt.name, ": columns")
 	}
 }
 
@@ -76,11 +73,9 @@ func TestStartInSpringGapIsRejected(t *testing.T) {
 		{"past the midnight of a working day", "2027-03-26", 1500, false},
 		{"past midnight in the hour that is skipped", "2027-03-27", 1560, true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var p domain.Validation
-			CheckClock(site, &p, availability.Moment{Day: dayOf(t, tt.day), Minutes: tt.start})
-			expect.Equal(t, tt.rejected, p.Has("start_time"), tt.name, ": refused")
-		})
+		var p domain.Validation
+		CheckClock(site, &p, availability.Moment{Day: dayOf(t, tt.day), Minutes: tt.start})
+		expect.Equal(t, tt.rejected, p.Has("start_time"), tt.name, ": refused")
 	}
 }
 

@@ -19,9 +19,8 @@ func ledger(t *testing.T, text string) (l Ledger) {
 		var e LedgerEntry
 		var amount, refunds string
 		var of int64
-		if _, err := fmt.Sscan(line+" 0 0", &e.ID, &e.Status, &e.Kind, &amount, &refunds, &of); err != nil {
-			t.Fatal(err)
-		}
+		_, err := fmt.Sscan(line+" 0 0", &e.ID, &e.Status, &e.Kind, &amount, &refunds, &of)
+		expect.NoError(t, err)
 		e.Amount, e.Refunds = decimal.RequireFromString(amount), decimal.RequireFromString(refunds)
 		if of != 0 {
 			e.token = RefundToken + domain.IDText(of)
@@ -61,22 +60,19 @@ func TestLedger(t *testing.T) {
 		"a refund that names it, and is more": {"1 succeeded capture 100, 2 succeeded capture 100, 3 succeeded refund -130 0 1", "1:0 2:70", "no", "30"},
 		"a refund that failed":                {"1 succeeded capture 100, 2 failed refund -100 0 1", "1:100", "no", "0"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := ledger(t, c.entries)
-			var left []string
-			for id, amount := range l.Left() {
-				left = append(left, fmt.Sprintf("%d:%s", id, amount))
-			}
-			slices.Sort(left)
-			expect.Equal(t, c.left, strings.Join(left, " "), "left")
-			full := "no"
-			if ids, err := l.RefundsInFull(Payment{ID: 1, Amount: l[0].Amount}); err == nil {
-				full = strings.Trim(fmt.Sprint(ids), "[]")
-			}
-			expect.Equal(t, c.full, full, "refunds in full")
-			expect.Equal(t, c.missing, l.Missing(1).String(), "missing")
-		})
+		l := ledger(t, c.entries)
+		var left []string
+		for id, amount := range l.Left() {
+			left = append(left, fmt.Sprintf("%d:%s", id, amount))
+		}
+		slices.Sort(left)
+		expect.Equal(t, c.left, strings.Join(left, " "), name, ": left")
+		full := "no"
+		if ids, err := l.RefundsInFull(Payment{ID: 1, Amount: l[0].Amount}); err == nil {
+			full = strings.Trim(fmt.Sprint(ids), "[]")
+		}
+		expect.Equal(t, c.full, full, name, ": refunds in full")
+		expect.Equal(t, c.missing, l.Missing(1).String(), name, ": missing")
 	}
 }
 

@@ -64,9 +64,8 @@ func TestCreatingLocksHoldsNoOthers(t *testing.T) {
 	defer func() { _ = tx.Rollback() }()
 	take := func(l Lock) {
 		t.Helper()
-		if _, err := tx.ExecContext(t.Context(), "UPDATE wp_bookside_locks SET n = n + 1 WHERE kind = ? AND id = ?", l.kind, l.id); err != nil {
-			t.Fatal(err)
-		}
+		_, err := tx.ExecContext(t.Context(), "UPDATE wp_bookside_locks SET n = n + 1 WHERE kind = ? AND id = ?", l.kind, l.id)
+		expect.NoError(t, err)
 	}
 	take(held)
 	created := make(chan error, 1)

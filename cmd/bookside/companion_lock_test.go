@@ -309,22 +309,16 @@ func warningNamesWhatOccupies(b *bookingSite) {
 	}
 	insert(930, 1, 2)
 	here := insert(930, 1, 1)
-	if got := warnings(930); !slices.Equal(got, []int{here}) {
-		b.t.Errorf("a booking elsewhere: %v, want %d", got, here)
-	}
+	expect.Equal(b.t, []int{here}, warnings(930), "a booking elsewhere")
 	seats := b.number("SELECT capacity_max FROM {p}services WHERE id = 1")
 	b.execute(b.db.SQL, "UPDATE {p}services SET capacity_max = 3 WHERE id = 1")
 	insert(960, 1, 1)
 	other := insert(960, 2, 1)
-	if got := warnings(960); !slices.Equal(got, []int{other}) {
-		b.t.Errorf("a booking with seats left: %v, want %d", got, other)
-	}
+	expect.Equal(b.t, []int{other}, warnings(960), "a booking with seats left")
 	first := insert(990, 1, 1)
 	insert(990, 1, 1)
 	insert(990, 1, 1)
-	if got := warnings(990); !slices.Equal(got, []int{first}) {
-		b.t.Errorf("no seats left: %v, want %d", got, first)
-	}
+	expect.Equal(b.t, []int{first}, warnings(990), "no seats left")
 	b.execute(b.db.SQL, fmt.Sprintf("UPDATE {p}services SET capacity_max = %d WHERE id = 1", seats))
 }
 

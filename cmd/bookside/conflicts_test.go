@@ -7,6 +7,7 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // overlap books an agent twice at the same time, as PHP may.
@@ -26,13 +27,11 @@ func TestNamesAreHarmless(t *testing.T) {
 	run(t, env, "", "keys", "create", "--name", "app", "--permissions", "read").want(t, exit.OK)
 	const hostile = "\x1b]0;x\a \u202eevil\u009b2J \r\n✓ all well"
 	for _, table := range []string{"customers SET first_name", "services SET name", "agents SET first_name"} {
-		if _, err := db.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_"+table+" = ?", hostile); err != nil {
-			t.Fatal(err)
-		}
+		_, err := db.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_"+table+" = ?", hostile)
+		expect.NoError(t, err)
 	}
-	if _, err := db.SQL.ExecContext(t.Context(), "UPDATE wp_bookside_api_keys SET name = ?", hostile); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.SQL.ExecContext(t.Context(), "UPDATE wp_bookside_api_keys SET name = ?", hostile)
+	expect.NoError(t, err)
 	for _, args := range [][]string{
 		{"check", "--conflicts"}, {"check", "--conflicts", "--json"}, {"keys", "list"}, {"keys", "list", "--json"},
 		{"keys", "restrict", "1", "--agents", "1"}, {"keys", "revoke", "1"}, {"keys", "revoke", hostile}, {hostile}, {"--" + hostile},

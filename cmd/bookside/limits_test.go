@@ -134,9 +134,8 @@ func TestRawClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := dialRaw(t, s.url)
-			if _, err := io.WriteString(conn, c.sent); err != nil {
-				t.Fatal(err)
-			}
+			_, err := io.WriteString(conn, c.sent)
+			expect.NoError(t, err)
 			first, err := bufio.NewReader(conn).ReadString('\n')
 			if c.heard == "" && err == nil || c.heard != "" && strings.TrimSpace(first) != c.heard {
 				t.Errorf("heard %q, %v", first, err)

@@ -97,9 +97,8 @@ func TestAdminNames(t *testing.T) {
 		"GET /livez HTTP/1.1\r\nHost:\r\n", "GET /livez HTTP/1.0\r\n",
 	} {
 		conn := dialRaw(t, "127.0.0.1:"+port)
-		if _, err := io.WriteString(conn, sent+"Connection: close\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(conn, sent+"Connection: close\r\n\r\n")
+		expect.NoError(t, err)
 		if got, err := io.ReadAll(conn); err != nil || !strings.Contains(string(got), " 421 ") {
 			t.Errorf("%q: %.100s, %v", sent, got, err)
 		}
@@ -287,9 +286,8 @@ func TestServeBeforePlugin(t *testing.T) {
 	s := serve(t, env)
 	expect.Texts(t, s.stderr.String(), "LatePoint is not active on this site")
 	wantStatus(t, http.StatusServiceUnavailable, s.url+"/v1/status", key)
-	if _, err := db.SQL.ExecContext(t.Context(), "UPDATE "+db.Prefix+"options SET option_value = ? WHERE option_name = 'active_plugins'", active); err != nil {
-		t.Fatal(err)
-	}
+	_, err := db.SQL.ExecContext(t.Context(), "UPDATE "+db.Prefix+"options SET option_value = ? WHERE option_name = 'active_plugins'", active)
+	expect.NoError(t, err)
 	wantStatus(t, http.StatusOK, s.url+"/v1/status", key, "once it is back")
 }
 
@@ -305,9 +303,8 @@ func TestDrain(t *testing.T) {
 	lock, err := db.SQL.Conn(t.Context())
 	expect.NoError(t, err)
 	defer func() { _ = lock.Close() }()
-	if _, err := lock.ExecContext(t.Context(), "LOCK TABLES "+db.Prefix+"latepoint_agents WRITE"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = lock.ExecContext(t.Context(), "LOCK TABLES "+db.Prefix+"latepoint_agents WRITE")
+	expect.NoError(t, err)
 	type answer struct {
 		status int
 		body   string
@@ -336,9 +333,8 @@ func TestDrain(t *testing.T) {
 		t.Errorf("ended before the request was answered: %v", err)
 	default:
 	}
-	if _, err := lock.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = lock.ExecContext(t.Context(), "UNLOCK TABLES")
+	expect.NoError(t, err)
 	if a := <-answered; a.err != nil || a.status != http.StatusOK {
 		t.Errorf("answer %+v", a)
 	}

@@ -112,9 +112,8 @@ func TestDump(t *testing.T) {
 func TestFixtureFiles(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "new")
-	if _, err := output(t, "fixtures", "init", folder); err != nil {
-		t.Fatal(err)
-	}
+	_, err := output(t, "fixtures", "init", folder)
+	expect.NoError(t, err)
 	printed, err := output(t, "fixtures", "check", folder)
 	if err != nil || printed != "no mistakes; it is Monday, 2027-01-11 08:00 at the site\n" {
 		t.Errorf("%v, %q", err, printed)

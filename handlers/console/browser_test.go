@@ -295,9 +295,8 @@ func busy(t *testing.T, s *consoleServer, database *fixtures.Database) {
 		{Name: "till", Kind: keys.Test, Permissions: []string{"read"}, ExpiresAt: &ended},
 		{Name: "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetzbesprechung", Kind: keys.Calendar, Details: keys.Names, Scope: keys.CalendarScope(domain.AgentResource, 1), CreatedBy: "ada, console"},
 	} {
-		if _, _, err := s.keys.Create(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := s.keys.Create(t.Context(), n)
+		expect.NoError(t, err)
 	}
 	database.Execute(t, overlapping,
 		`INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at, failing_since)

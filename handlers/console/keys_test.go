@@ -198,9 +198,8 @@ func TestFormsTakeEffectOnce(t *testing.T) {
 
 	form = v.open("/console/keys/2").form("/console/keys/2")
 	networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
-	if _, _, err := k.keys.Restrict(t.Context(), 2, keys.Patch{Networks: &networks}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := k.keys.Restrict(t.Context(), 2, keys.Patch{Networks: &networks})
+	expect.NoError(t, err)
 	again := v.post("/console/keys/2", merge(form, url.Values{"name": {"twice"}})).says(http.StatusConflict, "Somebody else has changed this key", `value="twice"`)
 	if key, _, err := k.keys.Find(t.Context(), 2); err != nil || key.Name != "once" || len(key.Networks) != 1 {
 		t.Errorf("%+v, %v", key, err)
@@ -260,9 +259,8 @@ func TestExampleThroughTheSite(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) { // sequential, because all change the same site
 			database.Execute(t, "DELETE FROM wp_options WHERE option_name = 'home'")
-			if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_options (option_name, option_value) VALUES ('home', ?)", test.home); err != nil {
-				t.Fatal(err)
-			}
+			_, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_options (option_name, option_value) VALUES ('home', ?)", test.home)
+			expect.NoError(t, err)
 			k := serveSite(t, database, func(s *console.Site) { s.API, s.Proxied = local+test.basePath, test.proxied })
 			made := k.login().fill("/console/keys/new", url.Values{"name": {"app"}}).says(http.StatusOK, "' '"+local+test.basePath+"/status'")
 			docs, lines := local+test.basePath, 1

@@ -65,9 +65,8 @@ func (c *companion) request(path string, question any) (*http.Request, extension
 	expect.NoError(c.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	nonce := make([]byte, 16)
-	if _, err := rand.Read(nonce); err != nil {
-		c.t.Fatal(err)
-	}
+	_, err = rand.Read(nonce)
+	expect.NoError(c.t, err)
 	return request, extensions.SignedRequest{
 		Receiver: extensions.ToServer, Site: c.site, Method: http.MethodPost, Target: path, Body: body, At: c.clock, Nonce: hex.EncodeToString(nonce),
 	}

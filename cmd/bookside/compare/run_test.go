@@ -192,15 +192,12 @@ func TestNoise(t *testing.T) {
 		"beside a difference":                       {[]string{`{"n":1,"m":1}`, `{"n":2,"m":1}`}, `{"n":3,"m":2}`, []string{"differs: value $.m"}},
 		"what the site has changed in the meantime": {[]string{`{"n":1}`, `{"n":2}`}, `{"n":2}`, nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			php := &standIn{}
-			for _, body := range test.php {
-				php.replies = append(php.replies, reply{body: body})
-			}
-			result := newRun(t, php, &standIn{replies: []reply{{body: test.bookside}}}).Compare(t.Context(), []Request{requestOf(t, "/bookings")})
-			expect.Equal(t, test.want, summary(result), "found")
-		})
+		php := &standIn{}
+		for _, body := range test.php {
+			php.replies = append(php.replies, reply{body: body})
+		}
+		result := newRun(t, php, &standIn{replies: []reply{{body: test.bookside}}}).Compare(t.Context(), []Request{requestOf(t, "/bookings")})
+		expect.Equal(t, test.want, summary(result), name, ": found")
 	}
 }
 
@@ -258,13 +255,10 @@ func TestTry(t *testing.T) {
 		"Bookside: ":        {fine, reply{status: 404, body: `{}`}},
 		"instead of a JSON": {fine, reply{body: `<html>`}},
 	} {
-		t.Run(want, func(t *testing.T) {
-			t.Parallel()
-			err := newRun(t, &standIn{replies: []reply{test.php}}, &standIn{replies: []reply{test.bookside}}).Try(t.Context())
-			if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "key=")) {
-				t.Errorf("error %v, want %s", err, want)
-			}
-		})
+		err := newRun(t, &standIn{replies: []reply{test.php}}, &standIn{replies: []reply{test.bookside}}).Try(t.Context())
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "key=")) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 	for _, address := range []string{"", "example.com", "ftp://example.com", "https://user:secret@example.com", "https://example.com/?page=2", "https://example.com/?rest_route=/latepoint-api/v1&k=secret"} {
 		if _, err := NewSide(address, "key"); err == nil || strings.Contains(err.Error(), "secret") {

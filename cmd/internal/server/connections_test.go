@@ -74,9 +74,8 @@ func TestStopDoesNotWaitForHeaders(t *testing.T) {
 			c.Limits.HeaderTimeout, c.Limits.ShutdownTimeout = time.Hour, time.Minute
 			stop := bare(c).start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), adminMemory)
 			conn := dial(t, listener.Addr().String())
-			if _, err := io.WriteString(conn, sent); err != nil {
-				t.Fatal(err)
-			}
+			_, err = io.WriteString(conn, sent)
+			expect.NoError(t, err)
 			request(t, dial(t, listener.Addr().String())) // once this succeeds, the earlier connection is accepted
 			expect.Succeeded(t, stop())
 		})
@@ -251,9 +250,8 @@ func TestSlowClientsAreBounded(t *testing.T) {
 			t.Parallel()
 			address, all := bareServer(t, room*connectionCost, handler)
 			for range slow {
-				if _, err := io.WriteString(dial(t, address), sent); err != nil {
-					t.Fatal(err)
-				}
+				_, err := io.WriteString(dial(t, address), sent)
+				expect.NoError(t, err)
 			}
 			for range 5 {
 				conn := dial(t, address)

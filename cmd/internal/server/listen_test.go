@@ -44,9 +44,8 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 		written <- err
 	}), adminMemory)
 	conn := dial(t, listener.Addr().String())
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+	expect.NoError(t, err)
 	if err := <-written; err == nil {
 		t.Error("all was written though nothing was read")
 	}

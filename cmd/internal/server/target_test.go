@@ -42,14 +42,11 @@ func TestTargetAddresses(t *testing.T) {
 		"constants of a network":  {constants + "define('MULTISITE', true);\n", nil, "", ""},
 		"a DSN and configuration": {"", set, "https://b.example", "https://b.example/wp"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := configOfSite(t, test.wpConfig, test.env...)
-			got, err := NewTarget(c)
-			if err != nil || got.Config.Home != test.home || got.Config.SiteURL != test.siteURL {
-				t.Errorf("%q and %q, error %v; want %q and %q", got.Config.Home, got.Config.SiteURL, err, test.home, test.siteURL)
-			}
-		})
+		c := configOfSite(t, test.wpConfig, test.env...)
+		got, err := NewTarget(c)
+		if err != nil || got.Config.Home != test.home || got.Config.SiteURL != test.siteURL {
+			t.Errorf("%s: %q and %q, error %v; want %q and %q", name, got.Config.Home, got.Config.SiteURL, err, test.home, test.siteURL)
+		}
 	}
 }
 
@@ -72,16 +69,13 @@ func TestTargetContent(t *testing.T) {
 		"a DSN":                   {"", nil, ""},
 		"a DSN and configuration": {"", set, "/srv/other"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := configOfSite(t, test.wpConfig, test.env...)
-			if test.want == "wp-content" {
-				test.want = filepath.Join(filepath.Dir(c.WordPress.Config), test.want)
-			}
-			if got, err := NewTarget(c); err != nil || got.Config.Content != test.want {
-				t.Errorf("%q, error %v; want %q", got.Config.Content, err, test.want)
-			}
-		})
+		c := configOfSite(t, test.wpConfig, test.env...)
+		if test.want == "wp-content" {
+			test.want = filepath.Join(filepath.Dir(c.WordPress.Config), test.want)
+		}
+		if got, err := NewTarget(c); err != nil || got.Config.Content != test.want {
+			t.Errorf("%s: %q, error %v; want %q", name, got.Config.Content, err, test.want)
+		}
 	}
 }
 

@@ -233,16 +233,13 @@ func TestInvalidSources(t *testing.T) {
 		{"secret twice", "", []string{"BOOKSIDE_DB__DSN=" + secret, "BOOKSIDE_DB__DSN_FILE=/nowhere/dsn"}, nil, "BOOKSIDE_DB__DSN and BOOKSIDE_DB__DSN_FILE: set only one of them"},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			_, err := configFrom(t, test.yaml, test.env, test.args...)
-			var rejected *exit.Error
-			if !errors.As(err, &rejected) || rejected.Code != exit.Usage {
-				t.Fatalf("error %v, want exit code %d", err, exit.Usage)
-			}
-			expect.Texts(t, err.Error(), test.want)
-			expect.NoTexts(t, err.Error(), secret)
-		})
+		_, err := configFrom(t, test.yaml, test.env, test.args...)
+		var rejected *exit.Error
+		if !errors.As(err, &rejected) || rejected.Code != exit.Usage {
+			t.Fatalf("%s: error %v, want exit code %d", test.name, err, exit.Usage)
+		}
+		expect.Texts(t, err.Error(), test.want)
+		expect.NoTexts(t, err.Error(), secret)
 	}
 }
 
@@ -280,20 +277,17 @@ type validation struct {
 func validate(t *testing.T, base Config, tests []validation) {
 	t.Helper()
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			c := base
-			test.change(&c)
-			err := c.Validate()
-			switch {
-			case test.want == "" && err != nil:
-				t.Error(err)
-			case test.want != "" && err == nil:
-				t.Error("no error")
-			case test.want != "":
-				expect.Texts(t, err.Error(), "\n  "+test.want)
-			}
-		})
+		c := base
+		test.change(&c)
+		err := c.Validate()
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%s: %v", test.name, err)
+		case test.want != "" && err == nil:
+			t.Errorf("%s: no error", test.name)
+		case test.want != "":
+			expect.Texts(t, err.Error(), "\n  "+test.want)
+		}
 	}
 }
 
