@@ -65,6 +65,7 @@ type Unavailable struct {
 // idOrAny is an id; 0 is sent as "any".
 type idOrAny int64
 
+// JSONSchema refers to the named schema.
 func (idOrAny) JSONSchema() *jsonschema.Schema { return jsonschema.Reference(jsonschema.IDOrAnyName) }
 
 func (id idOrAny) MarshalJSON() ([]byte, error) {

@@ -41,6 +41,7 @@ type ChangeList struct {
 	HasMore bool     `json:"has_more"`
 }
 
+// Envelope says that it surrounds a record.
 func (ChangeList) Envelope() {}
 
 // ChangeFilter says what to read from the journal.

@@ -73,6 +73,7 @@ type List[R any] struct {
 	Pagination Pagination `json:"pagination"`
 }
 
+// Envelope says that it surrounds a record.
 func (List[R]) Envelope() {}
 
 // ListOf returns a sample of a list.
@@ -109,6 +110,7 @@ type Single[R any] struct {
 	Data    R    `json:"data"`
 }
 
+// Envelope says that it surrounds a record.
 func (Single[R]) Envelope() {}
 
 func single[R any](record R) Single[R] { return Single[R]{Success: true, Data: record} }
@@ -122,6 +124,7 @@ type StatusSingle[R any] struct {
 	Data   R      `json:"data"`
 }
 
+// Envelope says that it surrounds a record.
 func (StatusSingle[R]) Envelope() {}
 
 func statusSingle[R any](record R) StatusSingle[R] {
@@ -139,6 +142,7 @@ type BothSingle[R any] struct {
 	Data    R      `json:"data"`
 }
 
+// Envelope says that it surrounds a record.
 func (BothSingle[R]) Envelope() {}
 
 func bothSingle[R any](record R) BothSingle[R] {
@@ -156,6 +160,7 @@ type BothMessage[R any] struct {
 	Data    R      `json:"data"`
 }
 
+// Envelope says that it surrounds a record.
 func (BothMessage[R]) Envelope() {}
 
 func bothMessage[R any](message string) BothMessage[R] {
@@ -175,6 +180,7 @@ type SuccessMessage[R any] struct {
 	Data    R      `json:"data"`
 }
 
+// Envelope says that it surrounds a record.
 func (SuccessMessage[R]) Envelope() {}
 
 func successMessage[R any](message string) SuccessMessage[R] {

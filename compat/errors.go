@@ -51,6 +51,7 @@ func (w WriteOutcome) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(w))
 }
 
+// JSONSchema refers to the named schema.
 func (WriteOutcome) JSONSchema() *jsonschema.Schema { return jsonschema.Reference(writtenName) }
 
 type wordPressBody struct {
@@ -157,6 +158,7 @@ type anyRecord json.RawMessage
 // MarshalJSON returns the JSON.
 func (r anyRecord) MarshalJSON() ([]byte, error) { return r, nil }
 
+// JSONSchema is that of any object.
 func (anyRecord) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: jsonschema.Object, Example: jsonschema.Members{}}
 }

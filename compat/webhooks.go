@@ -34,6 +34,7 @@ type WebhookList struct {
 	Data    []Webhook `json:"data"`
 }
 
+// Envelope says that it surrounds a record.
 func (WebhookList) Envelope() {}
 
 // WebhookDelivery is an event that was or is sent to a webhook.
@@ -68,6 +69,7 @@ type WebhookDeliveryList struct {
 	HasMore bool              `json:"has_more"`
 }
 
+// Envelope says that it surrounds a record.
 func (WebhookDeliveryList) Envelope() {}
 
 // WebhookDeliveryParameters are the parameters of the log of a webhook.
@@ -354,4 +356,5 @@ type WebhookEvent struct {
 	Data      Change `json:"data"`
 }
 
+// Envelope says that it surrounds a record.
 func (WebhookEvent) Envelope() {}
