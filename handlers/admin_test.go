@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/DATA-DOG/go-sqlmock"
 	"github.com/go-sql-driver/mysql"
@@ -74,9 +76,7 @@ func TestLivezNeedsNoDatabase(t *testing.T) {
 			t.Errorf("stopping %v: %d %q", stopping, r.Code, r.Body)
 		}
 	}
-	if r := probe(t, admin, http.MethodHead, "/livez"); r.Code != http.StatusOK {
-		t.Errorf("HEAD: %d", r.Code)
-	}
+	wantEqual(t, http.StatusOK, probe(t, admin, http.MethodHead, "/livez").Code, "HEAD")
 }
 
 func TestAdminServesNoOtherPath(t *testing.T) {
@@ -123,21 +123,19 @@ func TestAdminRejectsUnknownHosts(t *testing.T) {
 		"evil.example": false, "evil.example:8081": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "localhost.": false,
 		"notbookside.internal": false, "0x7f.1": false, "2130706433": false,
 	} {
-		t.Run(host, func(t *testing.T) {
-			for path, status := range statuses {
-				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions, "PROPFIND"} {
-					got := probeAs(t, admin, host, method, path)
-					switch {
-					case !served && got.Code != http.StatusMisdirectedRequest:
-						t.Errorf("%s %s: status %d", method, path, got.Code)
-					case !served && host != "" && strings.Contains(got.Body.String(), host):
-						t.Errorf("%s %s repeats the name: %s", method, path, got.Body)
-					case served && method == http.MethodGet && got.Code != status:
-						t.Errorf("%s: status %d, want %d", path, got.Code, status)
-					}
+		for path, status := range statuses {
+			for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions, "PROPFIND"} {
+				got := probeAs(t, admin, host, method, path)
+				switch {
+				case !served && got.Code != http.StatusMisdirectedRequest:
+					t.Errorf("%s: %s %s: status %d", host, method, path, got.Code)
+				case !served && host != "" && strings.Contains(got.Body.String(), host):
+					t.Errorf("%s: %s %s repeats the name: %s", host, method, path, got.Body)
+				case served && method == http.MethodGet && got.Code != status:
+					t.Errorf("%s: %s: status %d, want %d", host, path, got.Code, status)
 				}
 			}
-		})
+		}
 	}
 	if strings.Contains(log.String(), "evil.example") || !strings.Contains(log.String(), "admin.hosts can allow it") {
 		t.Errorf("log: %.500s", log)
@@ -166,14 +164,12 @@ func TestReadinessOfSite(t *testing.T) {
 // TestReadinessWithoutPrivileges: the site is not ready if a table cannot be read, or one of ours is
 // missing. Requests that need it are rejected; others are served.
 func TestReadinessWithoutPrivileges(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.SiteA().WithFewBookings())
 	admin := newAdmin()
 	admin.Started(s.platform)
 	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
-	account := serverAccount(t, database)
+	account := serverAccount(t, s.database)
 	for _, c := range []struct{ lose, back, trouble, rejected, served string }{
 		{"REVOKE SELECT ON wp_latepoint_customers FROM " + account, "GRANT SELECT ON wp_latepoint_customers TO " + account,
 			"The database user may not read wp_latepoint_customers", "/customers", "/services"},
@@ -184,21 +180,19 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 		{"RENAME TABLE wp_bookside_api_keys TO elsewhere", "RENAME TABLE elsewhere TO wp_bookside_api_keys",
 			"Tables are missing: wp_bookside_api_keys", "/bookings", ""},
 	} {
-		t.Run(c.lose, func(t *testing.T) {
-			database.Execute(t, c.lose)
-			if c.rejected != "" {
-				s.get(c.rejected).want(http.StatusServiceUnavailable)
-			}
-			if c.served != "" {
-				s.get(c.served).want(http.StatusOK)
-			}
-			wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: c.trouble})
-			database.Execute(t, c.back)
-			wantReadiness(t, admin, ready)
-			if c.rejected != "" {
-				s.get(c.rejected).want(http.StatusOK)
-			}
-		})
+		s.database.Execute(t, c.lose)
+		if c.rejected != "" {
+			s.get(c.rejected).want(http.StatusServiceUnavailable)
+		}
+		if c.served != "" {
+			s.get(c.served).want(http.StatusOK)
+		}
+		wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: c.trouble})
+		s.database.Execute(t, c.back)
+		wantReadiness(t, admin, ready)
+		if c.rejected != "" {
+			s.get(c.rejected).want(http.StatusOK)
+		}
 	}
 }
 
@@ -213,30 +207,24 @@ func serverAccount(t *testing.T, database *fixtures.Database) string {
 // TestReadinessWithoutOwnColumns: the site is not ready while a table of Bookside lacks a column, which is
 // named, and is ready again once it is back.
 func TestReadinessWithoutOwnColumns(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Small(now))
 	admin := newAdmin()
 	admin.Started(s.platform)
 	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
 	for _, table := range wpdb.OwnTables() {
 		var column string
-		row := database.SQL.QueryRowContext(t.Context(),
-			"SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position DESC LIMIT 1", "wp_"+string(table))
-		noError(t, row.Scan(&column))
+		s.database.Scan(t, "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'wp_"+string(table)+"' ORDER BY ordinal_position DESC LIMIT 1", &column)
 		if table == wpdb.APIKeys {
 			column = "details" // which every request reads
 		}
-		database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN %s TO elsewhere", table, column))
+		s.database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN %s TO elsewhere", table, column))
 		lacking := "Columns are missing, which bookside migrate adds: wp_" + string(table)
 		wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: lacking + "." + column})
 		if table == wpdb.APIKeys {
-			if a := s.get("/bookings").want(http.StatusServiceUnavailable); a.at("message") != lacking {
-				t.Errorf("message %v, want %q", a.at("message"), lacking)
-			}
+			wantEqual(t, lacking, s.get("/bookings").want(http.StatusServiceUnavailable).at("message"), "message")
 		}
-		database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN elsewhere TO %s", table, column))
+		s.database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN elsewhere TO %s", table, column))
 		wantReadiness(t, admin, ready)
 	}
 	s.get("/bookings").want(http.StatusOK)
@@ -245,18 +233,16 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 // TestReadinessWithoutColumns: the site is not ready while a column that reads need is missing, and is
 // ready again once it is back. If the schema is known, the check reads no table.
 func TestReadinessWithoutColumns(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Small(now))
 	admin := newAdmin()
 	admin.Started(s.platform)
 	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
-	database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility")
+	s.database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility")
 	s.get("/services").want(http.StatusServiceUnavailable)
 	s.get("/agents").want(http.StatusOK)
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint columns are missing: wp_latepoint_services.visibility"})
-	database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20) NOT NULL DEFAULT 'visible'")
+	s.database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20) NOT NULL DEFAULT 'visible'")
 	wantReadiness(t, admin, ready)
 	s.get("/services").want(http.StatusOK)
 
@@ -281,14 +267,12 @@ var goodWords = map[string][]string{"start_time": {"10:00"}, "status": {"approve
 // each GET request with each of its parameters: none may fail.
 func TestRequiredColumnsSuffice(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.AddCalendars(t)
-	s := newServer(t, database)
-	dropUnneededColumns(t, database)
+	s := ownServer(t, fixtures.Edge())
+	s.database.AddCalendars(t)
+	dropUnneededColumns(t, s.database)
 	// With the add-ons, time off, limits and events of agents are read too.
-	database.Execute(t, activate(pluginFile, googleFile))
-	database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-pro-features\"]')")
+	s.database.Execute(t, activate(pluginFile, googleFile))
+	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-pro-features\"]')")
 	admin := newAdmin()
 	admin.Started(s.platform)
 	wantReadiness(t, admin, monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
@@ -345,21 +329,17 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 func dropUnneededColumns(t *testing.T, database *fixtures.Database) {
 	t.Helper()
 	required := requiredColumns(t, database)
-	rows, err := database.SQL.QueryContext(t.Context(),
-		"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY ordinal_position",
-		database.Prefix+"latepoint%")
+	columns, err := fixtures.Query(t.Context(), database.SQL,
+		"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY ordinal_position", database.Prefix+"latepoint%")
 	noError(t, err)
-	defer rows.Close()
 	drops := map[string][]string{} // by table
-	for rows.Next() {
-		var table, column string
-		noError(t, rows.Scan(&table, &column))
+	for _, row := range columns.Rows {
+		table, column := row[0].(string), row[1].(string)
 		needed := required[wpdb.Table(strings.TrimPrefix(table, database.Prefix))]
 		if needed != nil && !slices.Contains(needed, column) {
 			drops[table] = append(drops[table], "DROP COLUMN "+column)
 		}
 	}
-	noError(t, rows.Err())
 	if len(drops) == 0 {
 		t.Fatal("no column is dropped: the test would prove nothing")
 	}
@@ -422,4 +402,107 @@ func TestReadinessOfDatabase(t *testing.T) {
 			}
 		})
 	}
+}
+
+// reportLine returns what /readyz?verbose says about a code, with its level; "" for nothing.
+func reportLine(t *testing.T, admin *monitor.Admin, code monitor.Code) string {
+	t.Helper()
+	report, _, body := verboseReport(t, admin)
+	for _, e := range report {
+		if e.Code == code {
+			return e.Level.String() + " " + e.String()
+		}
+	}
+	if len(report) == 0 {
+		t.Fatalf("no report: %s", body)
+	}
+	return ""
+}
+
+// verboseReport returns the report in /readyz?verbose, and how many statements it took.
+func verboseReport(t *testing.T, admin *monitor.Admin) (report []monitor.Entry, statements int64, body string) {
+	t.Helper()
+	ctx, usage := wpdb.WithUsage(t.Context())
+	recorder := httptest.NewRecorder()
+	admin.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/readyz?verbose", nil))
+	var told monitor.VerboseReadiness
+	if err := json.Unmarshal(recorder.Body.Bytes(), &told); err != nil {
+		t.Fatalf("%v: %s", err, recorder.Body)
+	}
+	return told.Report, usage.Queries(), recorder.Body.String()
+}
+
+// TestVerboseReadiness: /readyz?verbose has the report and names no items. A look within the same minute, once the first
+// two have read what is remembered, takes the same number of statements whatever it finds.
+func TestVerboseReadiness(t *testing.T) {
+	s := ownServer(t, fixtures.Small(now))
+	admin := newAdmin()
+	admin.Started(s.platform)
+	verboseReport(t, admin)
+	verboseReport(t, admin)
+	_, before, _ := verboseReport(t, admin)
+	s.database.Execute(t, "INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) "+
+		"VALUES (8001, 'secret name', 'https://secret.example', '', '', '', '', 0, 0, 0, '', 'enabled', '', '2026-11-20 10:00:00', 0, '2026-01-01')")
+	changeSince(t, s.database, now.Add(-3*time.Minute))
+	_, statements, body := verboseReport(t, admin)
+	if statements != before || strings.Contains(body, "secret") {
+		t.Errorf("%d statements, %d before: %s", statements, before, body)
+	}
+	for code, want := range map[monitor.Code]string{
+		monitor.WebhooksFailing: "minor 1 failing since 2026-11-20 10:00:00: 8001. Open it", monitor.ChangesLate: "broken the oldest has been waiting", monitor.Plugin: "good LatePoint is active",
+	} {
+		if got := reportLine(t, admin, code); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", code, got, want)
+		}
+	}
+	s.database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	if got := reportLine(t, admin, monitor.WebhooksFailing); got == "" || reportLine(t, admin, monitor.JobsGood)+reportLine(t, admin, monitor.JobsUnscheduled) != "" {
+		t.Errorf("of a site that is not ready: %s", got)
+	}
+}
+
+// TestFingerprint: the probe and the index return the same fingerprint, without a key. It identifies one
+// site: copies have others, whatever they share. Without an id, or a database, there is none.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	const id = "INSERT INTO wp_bookside_change_positions (name, signature) VALUES ('site', 'SECRETSECRETSECRETSECRETSE')"
+	ask := func(s *server) string {
+		t.Helper()
+		admin := newAdmin()
+		admin.Started(s.platform)
+		var told struct{ Fingerprint string }
+		if r := probe(t, admin, http.MethodGet, "/readyz"); json.Unmarshal(r.Body.Bytes(), &told) != nil {
+			t.Fatalf("readyz: %s", r.Body)
+		}
+		probed := told.Fingerprint
+		for _, path := range []string{"/v1", "/wp-json/latepoint-api/v1"} {
+			noError(t, json.Unmarshal(s.exchange(http.MethodGet, path, "", "X-Api-Key", "").want(http.StatusOK).body, &told))
+			wantEqual(t, probed, told.Fingerprint, "%s: fingerprint, as probed", path)
+		}
+		return probed
+	}
+	database := fixtures.New(t, fixtures.Small(now))
+	s := newServer(t, database)
+	wantEqual(t, "", ask(s), "without an id")
+	database.Execute(t, id)
+	first := ask(s)
+	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(first) || ask(s) != first {
+		t.Errorf("fingerprint %q", first)
+	}
+	// The same id and address, in another database.
+	copied := fixtures.New(t, fixtures.Small(now))
+	c := newServer(t, copied)
+	copied.Execute(t, id)
+	if got := ask(c); got == first || got == "" {
+		t.Errorf("the copy has %q, the site %q", got, first)
+	}
+	database.Execute(t, "UPDATE wp_options SET option_value = 'https://staging.example' WHERE option_name = 'siteurl'")
+	moved := ask(s)
+	if moved == first || moved == "" {
+		t.Errorf("at another address %q", moved)
+	}
+	database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	wantEqual(t, moved, ask(s), "a site that is not ready has")
+	database.Execute(t, "RENAME TABLE wp_bookside_change_positions TO elsewhere")
+	wantEqual(t, "", ask(s), "without the table")
 }

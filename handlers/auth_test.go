@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -29,8 +28,7 @@ import (
 // TestWaysToSendAKey sends a key as a header, a bearer token and a query
 // parameter.
 func TestWaysToSendAKey(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	for name, request := range map[string]struct {
 		path   string
 		header http.Header
@@ -44,11 +42,7 @@ func TestWaysToSendAKey(t *testing.T) {
 		"the last parameter wins":   {"/v1/status?api_key=wrong&api_key=" + s.key, nil, 200},
 		"bearer before parameter":   {"/v1/status?api_key=" + s.key, http.Header{"Authorization": {"Bearer wrong"}}, 401},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if a := s.do(http.MethodGet, request.path, request.header); a.status != request.status {
-				t.Errorf("status %d", a.status)
-			}
-		})
+		wantEqual(t, request.status, s.do(http.MethodGet, request.path, request.header).status, "%s: status", name)
 	}
 	off := newServer(t, small(t), func(o *handlers.Options) { o.QueryParameter = "" })
 	off.do(http.MethodGet, "/v1/status?api_key="+off.key, nil).want(http.StatusUnauthorized)
@@ -59,8 +53,7 @@ func TestWaysToSendAKey(t *testing.T) {
 
 // TestUseIsRecordedOnceAMinute reads last_used_at from the database.
 func TestUseIsRecordedOnceAMinute(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	s.get("/status").want(http.StatusOK) // probes the schema
 	header := http.Header{"X-Api-Key": {s.newKey("read")}}
 	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
@@ -80,8 +73,7 @@ func TestUseIsRecordedOnceAMinute(t *testing.T) {
 // TestImportedKeysOfAnyFormAreValid authenticates with imported keys of any
 // form.
 func TestImportedKeysOfAnyFormAreValid(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	n := keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read_services"}}
 	for _, secret := range []string{"lp_" + strings.Repeat("aB3dE", 8), "lp_live_of-the-old-kind", "lp_short", "x", "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"} {
 		if _, err := s.keys.Import(t.Context(), secret, n, true); err != nil {
@@ -105,11 +97,9 @@ func TestImportedKeysOfAnyFormAreValid(t *testing.T) {
 		"none": "", "long": strings.Repeat("x", 256), "spaces": "lp_with spaces in it", "not ASCII": "lp_schlüssel_schlüssel",
 		"ours, misspelt": s.key[:20] + "?" + s.key[21:],
 	} {
-		t.Run(name, func(t *testing.T) {
-			if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
-				t.Errorf("%v", err)
-			}
-		})
+		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -135,48 +125,41 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 		"behind, forged":          {proxied, "198.51.100.0/24", "198.51.100.7, 203.0.113.7", 401},
 		"of the proxy, forwarded": {proxied, "192.0.2.0/24", "203.0.113.7", 401},
 	} {
-		t.Run(name, func(t *testing.T) {
-			networks, err := keys.ParseNetworks(c.networks)
-			noError(t, err)
-			secret, key, err := c.s.keys.Create(t.Context(), keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
-			noError(t, err)
-			header := http.Header{"X-Api-Key": {secret}}
-			if c.forwarded != "" {
-				header.Set("X-Forwarded-For", c.forwarded)
-			}
-			a := c.s.do(http.MethodGet, "/v1/bookings", header)
-			wantEqual(t, c.status, a.status, "%s: status", name)
-			logged := strings.Contains(c.s.log.String(), fmt.Sprintf(`"msg":"key sent from outside its networks","request_id":%q,"key_id":%d}`, a.header.Get("X-Request-Id"), key.ID))
-			wantEqual(t, c.status == http.StatusUnauthorized, logged, "%s: logged", name)
-			if c.status == http.StatusOK {
-				return
-			}
-			header.Set("X-Api-Key", "lp_nobody_has_this_key")
-			unknown := c.s.do(http.MethodGet, "/v1/bookings", header)
-			for _, header := range []http.Header{a.header, unknown.header} {
-				header.Del("X-Request-Id")
-				header.Del("Server-Timing")
-			}
-			if diff := cmp.Diff(unknown.header, a.header); diff != "" || string(a.body) != string(unknown.body) {
-				t.Errorf("%s: differs from an unknown key: %s%s", name, diff, a.body)
-			}
-			if stored, _, err := c.s.keys.Find(t.Context(), key.ID); err != nil || stored.LastUsedAt != "" {
-				t.Errorf("%s: used at %q, %v", name, stored.LastUsedAt, err)
-			}
-		})
+		networks, err := keys.ParseNetworks(c.networks)
+		noError(t, err)
+		secret, key := createKey(t, c.s.keys, keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
+		header := http.Header{"X-Api-Key": {secret}}
+		if c.forwarded != "" {
+			header.Set("X-Forwarded-For", c.forwarded)
+		}
+		a := c.s.do(http.MethodGet, "/v1/bookings", header)
+		wantEqual(t, c.status, a.status, "%s: status", name)
+		logged := strings.Contains(c.s.log.String(), fmt.Sprintf(`"msg":"key sent from outside its networks","request_id":%q,"key_id":%d}`, a.header.Get("X-Request-Id"), key.ID))
+		wantEqual(t, c.status == http.StatusUnauthorized, logged, "%s: logged", name)
+		if c.status == http.StatusOK {
+			continue
+		}
+		header.Set("X-Api-Key", "lp_nobody_has_this_key")
+		unknown := c.s.do(http.MethodGet, "/v1/bookings", header)
+		for _, header := range []http.Header{a.header, unknown.header} {
+			header.Del("X-Request-Id")
+			header.Del("Server-Timing")
+		}
+		if diff := cmp.Diff(unknown.header, a.header); diff != "" || string(a.body) != string(unknown.body) {
+			t.Errorf("%s: differs from an unknown key: %s%s", name, diff, a.body)
+		}
+		if stored, _, err := c.s.keys.Find(t.Context(), key.ID); err != nil || stored.LastUsedAt != "" {
+			t.Errorf("%s: used at %q, %v", name, stored.LastUsedAt, err)
+		}
 	}
 }
 
 // TestKeyOutsideItsNetworksIsThrottled: otherwise the throttle would reveal
 // that the key exists.
 func TestKeyOutsideItsNetworksIsThrottled(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
+	s := smallServer(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
 	s.get("/status").want(http.StatusOK)
-	networks, err := keys.ParseNetworks("198.51.100.0/24")
-	noError(t, err)
-	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "elsewhere", Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
-	noError(t, err)
+	secret, _ := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}, Networks: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
 	for _, status := range []int{http.StatusUnauthorized, http.StatusUnauthorized, http.StatusTooManyRequests} {
 		s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {secret}}).want(status)
 	}
@@ -186,10 +169,8 @@ func TestKeyOutsideItsNetworksIsThrottled(t *testing.T) {
 // TestRestrictionIsImmediate changes the restrictions of a key in the database,
 // one by one, while the server runs.
 func TestRestrictionIsImmediate(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
-	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "first", Kind: keys.Live, Permissions: []string{"read"}})
-	noError(t, err)
+	s := smallServer(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	secret, key := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}})
 	name, nine, past := "second", int64(9), now.Add(-time.Second)
 	here, elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
 	for _, step := range []struct {
@@ -210,9 +191,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 		if _, found, err := s.keys.Restrict(t.Context(), key.ID, step.patch); !found || err != nil {
 			t.Fatalf("%s: found %v, %v", step.name, found, err)
 		}
-		if a := s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}); a.status != step.status {
-			t.Errorf("%s: status %d, want %d", step.name, a.status, step.status)
-		}
+		wantEqual(t, step.status, s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).status, "%s: status", step.name)
 	}
 	a := s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}})
 	wantEqual(t, "9", a.header.Get("X-RateLimit-Limit"), "limit")
@@ -230,8 +209,7 @@ func TestRestrictionIsImmediate(t *testing.T) {
 // TestInvalidKeysAreThrottled sends invalid keys from one address until it is
 // throttled; a valid key that is in use is still accepted.
 func TestInvalidKeysAreThrottled(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 5 })
+	s := smallServer(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 5 })
 	s.get("/status").want(http.StatusOK)
 	wrong := http.Header{"X-Api-Key": {"lp_nobody_has_this_key"}}
 	for range 5 {
@@ -248,11 +226,9 @@ func TestInvalidKeysAreThrottled(t *testing.T) {
 // TestRateLimitOfAKey uses up a key's limit for a minute: its further requests
 // are rejected, those of other keys are not.
 func TestRateLimitOfAKey(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	s := smallServer(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	limit := func(n int64) *int64 { return &n }
-	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "slow", Kind: keys.Live, Permissions: []string{"read"}, PerMinute: limit(3), PerHour: limit(4)})
-	noError(t, err)
+	secret, _ := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}, PerMinute: limit(3), PerHour: limit(4)})
 	header := http.Header{"X-Api-Key": {secret}}
 	for i, remaining := range []string{"2", "1", "0"} {
 		a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
@@ -265,9 +241,7 @@ func TestRateLimitOfAKey(t *testing.T) {
 		}
 	}
 	a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusTooManyRequests)
-	if want := `{"status":"error","error":{"code":"rate_limit_exceeded","message":"Rate limit exceeded"}}`; string(a.body) != want {
-		t.Errorf("%s", a.body)
-	}
+	wantEqual(t, `{"status":"error","error":{"code":"rate_limit_exceeded","message":"Rate limit exceeded"}}`, string(a.body), "answer over the limit")
 	wantEqual(t, "60", a.header.Get("Retry-After"), "Retry-After")
 	wantEqual(t, "59", s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"), "requests that another key has left")
 }
@@ -275,13 +249,12 @@ func TestRateLimitOfAKey(t *testing.T) {
 // TestClientGoneIsNoServerError cancels a request: the log shows status 499,
 // not a failure.
 func TestClientGoneIsNoServerError(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/bookings", nil)
 	request.Header.Set("X-Api-Key", s.key)
-	s.handler.ServeHTTP(httptest.NewRecorder(), request)
+	s.serve(request)
 	wantEqual(t, 499, s.log.last(t).Status, "status")
 }
 
@@ -306,9 +279,7 @@ func (s *server) sendKey(from sender, key string) int {
 	request.RemoteAddr = from.peer
 	request.Header["X-Forwarded-For"] = from.forwarded
 	request.Header.Set("X-Api-Key", key)
-	recorder := httptest.NewRecorder()
-	s.handler.ServeHTTP(recorder, request)
-	return recorder.Code
+	return s.serve(request).status
 }
 
 // throttledServer returns a server with a limit of invalid keys, and the number of
@@ -395,16 +366,12 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 		wrong[i] = fmt.Sprintf("lp_nobody_has_this_key_%d", i)
 	}
 	want := map[int]int{http.StatusUnauthorized: limit, http.StatusTooManyRequests: len(wrong) - limit}
-	if got := statuses("192.0.2.1:1", wrong...); !maps.Equal(got, want) {
-		t.Errorf("wrong keys got %v, want %v", got, want)
-	}
+	wantEqual(t, want, statuses("192.0.2.1:1", wrong...), "wrong keys")
 	if n := statements.Load(); n == 0 || n > limit { // several keys may share a statement
 		t.Errorf("%d statements for a limit of %d", n, limit)
 	}
 	// Neither key was used from this address before, and one was never used.
-	if got := statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...); !maps.Equal(got, map[int]int{http.StatusOK: 60}) {
-		t.Errorf("right keys got %v", got)
-	}
+	wantEqual(t, map[int]int{http.StatusOK: 60}, statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...), "right keys")
 }
 
 // TestRecentKeysAreStillLookedUp: at an address over its limit, only keys that this
@@ -559,8 +526,7 @@ func TestAddressesOfOneClient(t *testing.T) {
 // TestTrackedClientsAreBounded sends invalid keys from more addresses than are tracked: additional ones are
 // counted by network, and a client that fills the table slows down only its own network.
 func TestTrackedClientsAreBounded(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })
+	s := smallServer(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })
 	s.get("/status").want(http.StatusOK)
 	for i := range 10_001 {
 		if got := s.guess(sender{peer: fmt.Sprintf("[2001:db8:7:%x::1]:1", i)}); got != http.StatusUnauthorized {
@@ -578,9 +544,7 @@ func TestTrackedClientsAreBounded(t *testing.T) {
 		{"192.0.2.2:1", http.StatusTooManyRequests},
 		{"192.0.3.2:1", http.StatusUnauthorized},
 	} {
-		t.Run(c.peer, func(t *testing.T) {
-			wantEqual(t, c.want, s.guess(sender{peer: c.peer}), "%s", c.peer)
-		})
+		wantEqual(t, c.want, s.guess(sender{peer: c.peer}), "%s", c.peer)
 	}
 	for i := range 10_000 { // more networks than are tracked
 		s.guess(sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})

@@ -55,13 +55,9 @@ func (s *server) day(t testing.TB, query string) dayAnswer {
 	starts := make([]string, len(day.Slots))
 	for i, slot := range day.Slots {
 		starts[i] = slot.StartTime
-		if end := day.endOf(t, slot.StartTime); slot.EndTime != end {
-			t.Errorf("%s: %s ends at %s, want %s", query, slot.StartTime, slot.EndTime, end)
-		}
+		wantEqual(t, day.endOf(t, slot.StartTime), slot.EndTime, "%s: end of %s", query, slot.StartTime)
 	}
-	if !slices.Equal(starts, day.AvailableSlots) {
-		t.Errorf("%s: available_slots %v, slots %v", query, day.AvailableSlots, starts)
-	}
+	wantEqual(t, day.AvailableSlots, starts, "%s: starts of slots, instead of available_slots", query)
 	return day
 }
 
@@ -157,7 +153,7 @@ func TestRecordedDays(t *testing.T) {
 func (s *server) durations(t testing.TB) map[int64][]int64 {
 	t.Helper()
 	offered := map[int64][]int64{}
-	for _, pair := range s.ids(t, "SELECT CONCAT(id, ' ', duration) FROM {services}") {
+	for _, pair := range s.texts("SELECT CONCAT(id, ' ', duration) FROM {services}") {
 		var id, duration int64
 		if _, err := fmt.Sscan(pair, &id, &duration); err != nil {
 			t.Fatal(err)
@@ -299,17 +295,14 @@ func offersFewer(t *testing.T, day dayAnswer, c fixtures.AvailabilityCase) bool 
 }
 
 func TestAvailability(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	for name, query := range map[string]string{
 		"availability":           "service_id=6&agent_id=2&location_id=2&date=2026-11-24&duration=120",
 		"availability_any":       "service_id=7&agent_id=any&location_id=any&date=2026-11-30&total_attendees=4",
 		"availability_explained": "service_id=7&agent_id=2&location_id=2&date=2026-12-01&total_attendees=4&explain=1",
 		"availability_days":      "service_id=6&agent_id=1&date=2026-11-24&date_to=2026-11-27",
 	} {
-		t.Run(name, func(t *testing.T) {
-			golden(t, name, s.get("/availability?"+query).want(http.StatusOK).body)
-		})
+		golden(t, name, s.get("/availability?"+query).want(http.StatusOK).body)
 	}
 	golden(t, "free_agents", s.get("/agents/availability?service_id=6&location_id=2&date=2026-11-24&start_time=600&limit=1").want(http.StatusOK).body)
 }
@@ -318,8 +311,7 @@ func TestAvailability(t *testing.T) {
 // days requested one by one.
 func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	days := make([]string, 62)
 	for i := range days {
 		days[i] = now.AddDate(0, 0, i-1).Format(time.DateOnly)
@@ -346,8 +338,7 @@ func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
 // TestInvalidAvailabilityRequests: what is wrong with a request for free times or agents is named. TestInvalidParametersAreNamed sends
 // wrong values.
 func TestInvalidAvailabilityRequests(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	const day = "service_id=1&agent_id=1&date=2026-11-23"
 	for query, details := range map[string]map[string]string{
 		"/availability?": {"service_id": "Required", "agent_id": "Required", "date": "Required"},
@@ -363,9 +354,7 @@ func TestInvalidAvailabilityRequests(t *testing.T) {
 		"/agents/availability?service_id=99&location_id=98":                 {"service_id": "Service not found", "location_id": "Location not found"},
 		"/agents/availability?service_id=x&start_time=noon":                 {"service_id": "Must be an integer", "start_time": "Must be a time of day as HH:MM or in minutes after midnight"},
 	} {
-		t.Run(query, func(t *testing.T) {
-			s.wantInvalidRequest(t, query, details)
-		})
+		s.wantInvalidRequest(t, query, details)
 	}
 	for _, allowed := range []string{day + "&date_to=2027-01-23", "service_id=3&agent_id=1&duration=90&date=2026-11-23", "service_id=1&agent_id=1&date=9999-12-31&date_to=9999-12-31"} {
 		s.get("/availability?" + allowed).want(http.StatusOK)
@@ -467,15 +456,13 @@ func TestExplainDaysWithoutStartTimes(t *testing.T) {
 		"service_id=1&agent_id=1&date=2026-11-22":               "working_hours", // a Sunday
 		"service_id=1&agent_id=3&date=2026-11-25":               "long_hours",    // 45 minutes, for an hour
 	} {
-		t.Run(query, func(t *testing.T) {
-			day := s.day(t, query+"&explain=1")
-			if len(day.AvailableSlots) != 0 || day.Explain == nil || day.Explain.Missing == nil || *day.Explain.Missing != missing || day.Explain.Message == nil || len(day.Explain.Unavailable) != 0 {
-				t.Errorf("%s: %+v, want %s", query, day, missing)
-			}
-			if plain := s.day(t, query); plain.Explain != nil || len(plain.AvailableSlots) != 0 {
-				t.Errorf("%s explains without being asked", query)
-			}
-		})
+		day := s.day(t, query+"&explain=1")
+		if len(day.AvailableSlots) != 0 || day.Explain == nil || day.Explain.Missing == nil || *day.Explain.Missing != missing || day.Explain.Message == nil || len(day.Explain.Unavailable) != 0 {
+			t.Errorf("%s: %+v, want %s", query, day, missing)
+		}
+		if plain := s.day(t, query); plain.Explain != nil || len(plain.AvailableSlots) != 0 {
+			t.Errorf("%s explains without being asked", query)
+		}
 	}
 	if day := s.day(t, "service_id=5&agent_id=1&date=2026-11-24&explain=1"); len(day.AvailableSlots) == 0 {
 		t.Error("a hidden service offers nothing")
@@ -540,9 +527,7 @@ func TestFreeAgents(t *testing.T) {
 		"limit=2":                             {"1", "2"},
 		"service_id=1&location_id=1&date=2026-11-24&start_time=10:00&limit=1": {"2"},
 	} {
-		t.Run(query, func(t *testing.T) {
-			wantEqual(t, want, s.freeAgents(t, query), "%s", query)
-		})
+		wantEqual(t, want, s.freeAgents(t, query), "%s", query)
 	}
 	// The response repeats the request, and date and time only if both were sent.
 	for query, want := range map[string]map[string]any{
@@ -558,8 +543,7 @@ func TestFreeAgents(t *testing.T) {
 // TestFreeAgentsHaveTheRecordsOfAgents compares free agents with the list of
 // agents.
 func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	free := s.get("/agents/availability").want(http.StatusOK).at("data", "agents")
 	listed := s.get("/agents?status=active&order_by=id").want(http.StatusOK).at("data")
 	wantEqual(t, listed, free, "free agents")
@@ -648,15 +632,13 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 
 // TestAddOnActiveForANetwork activates the add-on for all sites of a network.
 func TestAddOnActiveForANetwork(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Prefixed())
-	s := newServer(t, database)
-	database.Execute(t, "INSERT INTO wpx_7_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (0, 0, 0, '2026-11-24', 0, 1440)")
+	s := ownServer(t, fixtures.Prefixed())
+	s.database.Execute(t, "INSERT INTO wpx_7_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (0, 0, 0, '2026-11-24', 0, 1440)")
 	const question = "service_id=1&agent_id=1&date=2026-11-24"
 	if len(s.day(t, question).Slots) == 0 {
 		t.Error("time off counts without the add-on")
 	}
-	database.Execute(t, fmt.Sprintf(`UPDATE wpx_sitemeta SET meta_value = 'a:2:{s:23:"%s";i:1;s:49:"%s";i:1;}' WHERE meta_key = 'active_sitewide_plugins'`, pluginFile, addOnFile))
+	s.database.Execute(t, fmt.Sprintf(`UPDATE wpx_sitemeta SET meta_value = 'a:2:{s:23:"%s";i:1;s:49:"%s";i:1;}' WHERE meta_key = 'active_sitewide_plugins'`, pluginFile, addOnFile))
 	wantEqual(t, 0, len(s.day(t, question).Slots), "slots in time off, with the add-on")
 }
 
@@ -682,31 +664,29 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 		{"+5.5, tomorrow in UTC", "", "5.5", "2026-11-21T18:31:00Z", "2026-11-22", "00:15", "+05:30"},
 		{"-3.5", "", "-3.5", "2026-11-21T00:43:00Z", "2026-11-20", "21:15", "-03:30"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			clock, err := time.Parse(time.RFC3339, c.clock)
-			noError(t, err)
-			s.clock = clock
-			s.database.Execute(t, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'",
-				"UPDATE wp_options SET option_value = '"+c.offset+"' WHERE option_name = 'gmt_offset'")
-			want := []string{}
-			if c.first != "" {
-				for start := minutesOf(t, c.first); start < 1440; start += 15 {
-					if start/60 == 2 && (c.date == "2027-03-28" && c.zone == "Europe/Berlin" || c.date == "2027-03-14") {
-						continue // the hour that the clock skips
-					}
-					want = append(want, clockOf(start))
+		clock, err := time.Parse(time.RFC3339, c.clock)
+		noError(t, err)
+		s.clock = clock
+		s.database.Execute(t, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'",
+			"UPDATE wp_options SET option_value = '"+c.offset+"' WHERE option_name = 'gmt_offset'")
+		want := []string{}
+		if c.first != "" {
+			for start := minutesOf(t, c.first); start < 1440; start += 15 {
+				if start/60 == 2 && (c.date == "2027-03-28" && c.zone == "Europe/Berlin" || c.date == "2027-03-14") {
+					continue // the hour that the clock skips
 				}
+				want = append(want, clockOf(start))
 			}
-			for _, process := range []string{"UTC", "Pacific/Auckland", "America/Los_Angeles"} {
-				if time.Local, err = time.LoadLocation(process); err != nil {
-					t.Fatal(err)
-				}
-				day := s.day(t, "service_id=1&agent_id=1&date="+c.date)
-				if diff := cmp.Diff(want, day.AvailableSlots); diff != "" || day.Timezone != c.shown {
-					t.Errorf("in a process of %s, zone %s (-want +got):\n%s", process, day.Timezone, diff)
-				}
+		}
+		for _, process := range []string{"UTC", "Pacific/Auckland", "America/Los_Angeles"} {
+			if time.Local, err = time.LoadLocation(process); err != nil {
+				t.Fatal(err)
 			}
-		})
+			day := s.day(t, "service_id=1&agent_id=1&date="+c.date)
+			if diff := cmp.Diff(want, day.AvailableSlots); diff != "" || day.Timezone != c.shown {
+				t.Errorf("%s: in a process of %s, zone %s (-want +got):\n%s", c.name, process, day.Timezone, diff)
+			}
+		}
 	}
 }
 
@@ -724,12 +704,10 @@ func TestAvailabilityAcrossMidnight(t *testing.T) {
 		"2026-11-24": {"00:00", "22:00"}, "2026-11-25": {"01:30", "23:00"}, "2026-11-26": {"00:00", "21:00"}, "2026-11-27": {"00:00", "23:00"},
 		"2026-11-29": {"22:00", "23:00"},
 	} {
-		t.Run(date, func(t *testing.T) {
-			starts := s.day(t, question+date).AvailableSlots
-			if got := [2]string{starts[0], starts[len(starts)-1]}; got != edges {
-				t.Errorf("%s: from %s to %s, want %s to %s", date, got[0], got[1], edges[0], edges[1])
-			}
-		})
+		starts := s.day(t, question+date).AvailableSlots
+		if got := [2]string{starts[0], starts[len(starts)-1]}; got != edges {
+			t.Errorf("%s: from %s to %s, want %s to %s", date, got[0], got[1], edges[0], edges[1])
+		}
 	}
 }
 
@@ -752,18 +730,14 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 		"service_id=4&agent_id=3&date=2026-11-24":               {"10:00", "11:00"},
 		"service_id=2&agent_id=1&date=2026-11-24&duration=40":   grid,
 	} {
-		t.Run(query, func(t *testing.T) {
-			wantEqual(t, want, s.day(t, query).AvailableSlots, "%s", query)
-		})
+		wantEqual(t, want, s.day(t, query).AvailableSlots, "%s", query)
 	}
 	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40; any_duration=1 allows any"})
 }
 
 // TestAvailabilityOfTheLegacySite: a site with fewer tables and columns.
 func TestAvailabilityOfTheLegacySite(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Legacy())
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Legacy())
 	want := []string{}
 	for start := 8 * 60; start < 17*60; start += 30 {
 		if start != 9*60 {
@@ -771,7 +745,7 @@ func TestAvailabilityOfTheLegacySite(t *testing.T) {
 		}
 	}
 	for _, active := range []string{activate(pluginFile), activate(pluginFile, addOnFile)} {
-		database.Execute(t, active)
+		s.database.Execute(t, active)
 		wantEqual(t, want, s.day(t, "service_id=1&agent_id=1&date=2026-12-01").AvailableSlots, "slots")
 		wantEqual(t, []string{"2"}, s.freeAgents(t, "service_id=1&date=2026-12-02&start_time=10:30"), "free agents")
 	}
@@ -912,8 +886,7 @@ func TestAvailabilityFailsWithAnyStatement(t *testing.T) {
 // TestAvailabilityOfAnyDuration: a duration that can be booked although the service does not list it can be
 // requested, and the response is for that duration.
 func TestAvailabilityOfAnyDuration(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Small(now)))
+	s := sharedServer(t, fixtures.Small(now))
 	const query = "service_id=1&agent_id=1&date=2026-11-24"
 	listed, longer := s.day(t, query), s.day(t, query+"&duration=30&any_duration=1")
 	if longer.Duration != 30 || len(longer.Slots) == 0 || len(longer.Slots) >= len(listed.Slots) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
@@ -20,8 +19,7 @@ import (
 // bookings are declined.
 func TestMovesAreThoseOfAPut(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'waiting,Waiting')")
 	all := s.key
 	moved := 0
@@ -69,8 +67,7 @@ func TestMovesAreThoseOfAPut(t *testing.T) {
 
 // TestMovesNeedAFreeSlot: a cancelled booking whose time somebody else has got is not approved, and a dry run says so.
 func TestMovesNeedAFreeSlot(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	s.write(http.MethodPost, "/bookings/"+id+"/cancel", "").want(http.StatusOK)
 	rival := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated).at("data", "id"))
@@ -90,8 +87,7 @@ func TestMovesNeedAFreeSlot(t *testing.T) {
 
 // TestMovesHappenOnce: a move with a tag needs that tag, also if it changes nothing, and one with a name is not done again.
 func TestMovesHappenOnce(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id = 7")
 	tag := s.get("/bookings/7").want(http.StatusOK).header.Get("ETag")
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET updated_at = '2026-11-22 01:02:03' WHERE id = 7")
@@ -119,10 +115,9 @@ func TestMovesHappenOnce(t *testing.T) {
 }
 
 // TestReasonsOfMoves: a move's reason is kept as the one that PUT would take, and where the site keeps none, a header says
-// that it is not stored. To keys with masked data it is personal.
+// that it is not stored. To keys with masked data it is personal: they read only that there is one, and give none.
 func TestReasonsOfMoves(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, askForReasons...)
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id = 7")
 	before := s.database.Snapshot(t)
@@ -165,12 +160,11 @@ func TestReasonsOfMoves(t *testing.T) {
 		wantEqual(t, c.warning, a.header.Get("Warning"), "%s %s", c.path, c.body)
 	}
 	a := s.as([]string{"read_bookings", "write_bookings"}, http.MethodPost, "/bookings/7/approve", `{"reason":"Mine alone","dry_run":true}`).want(http.StatusOK)
-	if !strings.Contains(string(a.body), "Mine alone") {
-		t.Errorf("a dry run does not show what was sent: %s", a.body)
-	}
-	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "masked", Kind: keys.Live, Permissions: []string{"read", "write"}, MaskPersonal: true})
-	noError(t, err)
-	s.key = secret
+	wantContains(t, "Mine alone", string(a.body), "a dry run, which shows what was sent,")
+	s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Rain"}`).want(http.StatusOK)
+	s.key = s.maskedKey()
+	wantEqual(t, "***", s.get("/bookings/7").want(http.StatusOK).at("data", "reschedule_reason"), "read with masked data")
+	wantCode(t, s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Sun"}`), http.StatusForbidden, "personal_data_masked")
 	wantCode(t, s.write(http.MethodPost, "/bookings/7/cancel", `{"reason":"a"}`), http.StatusForbidden, "personal_data_masked")
 	s.write(http.MethodPost, "/bookings/7/cancel", "").want(http.StatusOK)
 }
@@ -239,8 +233,7 @@ func reasonsOf(t testing.TB, database *fixtures.Database, booking string) []stri
 
 // TestReasons: why a booking is cancelled or changed is stored and logged as by the add-on's listener, and shown.
 func TestReasons(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, askForReasons...)
 	made := s.write(http.MethodPost, "/bookings", friday("cancellation_reason", `"of a new one"`)).want(http.StatusCreated)
 	id := fmt.Sprint(made.at("data", "id"))
@@ -298,8 +291,7 @@ func TestReasons(t *testing.T) {
 
 // TestRefusedReasons: a reason that belongs to another kind of change is refused, and one that says nothing is none.
 func TestRefusedReasons(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, askForReasons...)
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 7", "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 9")
 	before := s.database.Snapshot(t)
@@ -332,23 +324,19 @@ func TestReasonsNobodyAsksFor(t *testing.T) {
 		"cancellation only": {fixtures.SiteA().WithFewBookings().WithProFeatures(), askForReasons[:1], "|<nil>"},
 	} {
 		t.Run(title, func(t *testing.T) {
-			t.Parallel()
-			s := newWriter(t, c.site)
+			s := ownWriter(t, c.site)
 			s.database.Execute(t, c.arrange...)
 			a := s.write(http.MethodPut, "/bookings/7", `{"notes":"x","reschedule_reason":"Rain"}`).want(http.StatusOK)
 			data := a.at("data").(map[string]any)
 			wantEqual(t, c.fields, fmt.Sprintf("%v|%v", data["cancellation_reason"], data["reschedule_reason"]), "shown")
-			if got := reasonsOf(t, s.database, "7"); len(got) != 0 {
-				t.Errorf("stored: %v", got)
-			}
+			wantEqual(t, 0, len(reasonsOf(t, s.database, "7")), "stored reasons")
 		})
 	}
 }
 
 // TestProFeaturesInThePluginsOwnList: where only the plugin lists the add-on as active, bookings are read as they are written.
 func TestProFeaturesInThePluginsOwnList(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, append(askForReasons, activate(pluginFile), setting("active_addons", `["latepoint-pro-features","latepoint-linked-services"]`))...)
 	made := s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
 	read := s.get(fmt.Sprintf("/bookings/%v", made.at("data", "id"))).want(http.StatusOK)
@@ -366,23 +354,9 @@ func TestProFeaturesInThePluginsOwnList(t *testing.T) {
 	}
 }
 
-// TestReasonsArePersonal: a key with masked data reads only that there is a reason, and gives none.
-func TestReasonsArePersonal(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
-	s.database.Execute(t, askForReasons...)
-	s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Rain"}`).want(http.StatusOK)
-	secret, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "masked", Kind: keys.Live, Permissions: []string{"read", "write"}, MaskPersonal: true})
-	noError(t, err)
-	s.key = secret
-	wantEqual(t, "***", s.get("/bookings/7").want(http.StatusOK).at("data", "reschedule_reason"), "read")
-	s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Sun"}`).want(http.StatusForbidden)
-}
-
 // TestAgentGivesReasons: tools for AI agents pass the reason on, each as its own.
 func TestAgentGivesReasons(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, askForReasons...)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	a := s.agent(t, s.key)

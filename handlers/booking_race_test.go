@@ -92,23 +92,15 @@ func TestBookingOfThePluginWins(t *testing.T) {
 			"SELECT id FROM wp_latepoint_order_items WHERE id = (SELECT order_item_id FROM wp_latepoint_bookings WHERE id = 7) FOR UPDATE", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newWriter(t, fixtures.SiteA().WithFewBookings())
+			s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 			s.database.Execute(t, fillLocks)
-			other, err := s.database.SQL.BeginTx(t.Context(), nil)
-			noError(t, err)
-			defer other.Rollback() // committed below
-			if _, err := other.ExecContext(t.Context(), c.row); err != nil {
-				t.Fatal(err)
-			}
+			other := begin(t, s.database, c.row)
 			before := s.database.Snapshot(t)
 			answers := make(chan answer, 1)
 			go func() { answers <- s.write(c.method, c.path, c.body, "Idempotency-Key", "x") }()
 			s.waitForLock(t)
 			theirs := appointment{id: 5001, agent: 5, service: 4, location: 1, date: "2027-02-05", start: "10:30", end: "11:30"}
-			if _, err := other.ExecContext(t.Context(), theirs.sql(t)); err != nil {
-				t.Fatal(err)
-			}
+			run(t, other, theirs.sql(t))
 			noError(t, other.Commit())
 			a := <-answers
 			if c.bulk {
@@ -154,19 +146,11 @@ func TestCustomersWhileTheSiteWrites(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s := usersSite(t)
 			arrangeCustomers(t, s.database)
 			s.database.Execute(t, fillLocks, "DELETE FROM wp_bookside_locks WHERE kind = 8 AND id = 9001 MOD 1024",
 				`INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status) VALUES (8004, 'u8004', 'Ida', 'Neu', 'ida@example.test', '', 'active')`)
-			site, err := s.database.SQL.BeginTx(t.Context(), nil)
-			noError(t, err)
-			defer site.Rollback()
-			for _, statement := range c.site {
-				if _, err := site.ExecContext(t.Context(), statement); err != nil {
-					t.Fatal(err)
-				}
-			}
+			site := begin(t, s.database, c.site...)
 			answers := make(chan answer, 1)
 			go func() { answers <- s.write(c.method, c.path, c.body) }()
 			s.waitForLock(t)

@@ -98,8 +98,7 @@ func friday(fields ...string) string {
 const newCustomer = `{"first_name":"Rita","last_name":"Neu","email":"rita.neu@example.test","phone":"+49 30 1234"}`
 
 func TestCreateBooking(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	existing := s.write(http.MethodPost, "/bookings", friday("notes", `"Second floor,\nplease"`, "total_attendees", `1`)).want(http.StatusCreated)
 	golden(t, "booking_created", existing.body)
 	fresh := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer, "agent_id", `"any"`, "location_id", "",
@@ -113,8 +112,7 @@ func TestCreateBooking(t *testing.T) {
 
 // TestUnavailableSlotNamesConflict: the response names the conflicting booking and the free start times.
 func TestUnavailableSlotNamesConflict(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	created := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	conflict := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
@@ -130,8 +128,7 @@ func TestUnavailableSlotNamesConflict(t *testing.T) {
 }
 
 func TestUpdateBooking(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	changed := s.write(http.MethodPut, "/bookings/7", `{"start_date":"2027-02-05","start_time":"10:00","service_id":"4","agent_id":5,"location_id":1,
 		"notes":"<b>Ring</b> twice","price":99.9,"customer":{"phone":"+49 30 999"},"status":"approved"}`).want(http.StatusOK)
 	golden(t, "booking_updated", changed.body)
@@ -141,11 +138,7 @@ func TestUpdateBooking(t *testing.T) {
 		"nothing": "", "an empty object": "{}", "an empty list": "[]", "unknown fields": `{"id":9,"booking_code":"X","total":1}`,
 		"what there is": `{"start_date":"2027-02-05","start_time":"10:00","price":"99.9000","notes":"Ring twice","status":"APPROVED","customer_id":2,"agent_id":"5"}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			if again := s.write(http.MethodPut, "/bookings/7", body).want(http.StatusOK); string(again.body) != string(changed.body) {
-				t.Errorf("%s", again.body)
-			}
-		})
+		wantEqual(t, string(changed.body), string(s.write(http.MethodPut, "/bookings/7", body).want(http.StatusOK).body), "the same change again, as %s", name)
 	}
 	wantNoWrites(t, "no changes", before)
 	cleared := s.write(http.MethodPut, "/bookings/7", `{"notes":"","customer":{"phone":""}}`).want(http.StatusOK)
@@ -155,32 +148,25 @@ func TestUpdateBooking(t *testing.T) {
 }
 
 func TestDeleteBooking(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	const gone = `{"success":true,"message":"Booking deleted successfully"}`
 	for status, force := range map[string]bool{"approved": true, "completed": true, "pending": false, "cancelled": false, "no_show": false} {
-		t.Run(status, func(t *testing.T) {
-			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = '"+status+"' WHERE id = 7")
-			unchanged := before.Again(t)
-			if force {
-				for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
-					a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusBadRequest)
-					if want := `{"code":"force_required","message":"Approved or completed bookings can only be deleted with force=true","data":{"status":400}}`; string(a.body) != want {
-						t.Errorf("%s: %s", status, a.body)
-					}
-				}
-				wantInvalid(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), "invalid_request", "force")
-				wantNoWrites(t, status, unchanged)
+		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = '"+status+"' WHERE id = 7")
+		unchanged := before.Again(t)
+		if force {
+			for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
+				a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusBadRequest)
+				wantEqual(t, `{"code":"force_required","message":"Approved or completed bookings can only be deleted with force=true","data":{"status":400}}`, string(a.body), "%s", status)
 			}
-			query := map[bool]string{true: "?force=TRUE", false: ""}[force]
-			if a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK); string(a.body) != gone {
-				t.Errorf("%s: %s", status, a.body)
-			}
-			s.get("/bookings/7").want(http.StatusNotFound)
-			s.write(http.MethodDelete, "/bookings/7?force=true", "").want(http.StatusNotFound)
-			before.Restore(t)
-		})
+			wantInvalid(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), http.StatusBadRequest, "invalid_request", "force")
+			wantNoWrites(t, status, unchanged)
+		}
+		query := map[bool]string{true: "?force=TRUE", false: ""}[force]
+		wantEqual(t, gone, string(s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK).body), "%s", status)
+		s.get("/bookings/7").want(http.StatusNotFound)
+		s.write(http.MethodDelete, "/bookings/7?force=true", "").want(http.StatusNotFound)
+		before.Restore(t)
 	}
 }
 
@@ -193,6 +179,12 @@ type rejection struct {
 func (r rejection) check(t testing.TB, where string, a answer) {
 	t.Helper()
 	code := map[int]string{http.StatusBadRequest: "invalid_request", http.StatusUnprocessableEntity: "validation_failed"}[r.status]
+	wantInvalid(t, where, a, r.status, code, r.fields...)
+}
+
+// wantInvalid checks for an error with a status and a code that says what is wrong with exactly these fields.
+func wantInvalid(t testing.TB, where string, a answer, status int, code string, fields ...string) {
+	t.Helper()
 	var body struct {
 		Status string
 		Error  struct {
@@ -200,14 +192,18 @@ func (r rejection) check(t testing.TB, where string, a answer) {
 			Details       map[string]string
 		}
 	}
-	if err := json.Unmarshal(a.body, &body); err != nil {
-		t.Fatalf("%s: %s", where, a.body)
+	err := json.Unmarshal(a.body, &body)
+	if err != nil || a.status != status || body.Status != "error" || body.Error.Code != code || body.Error.Message == "" {
+		t.Errorf("%s: want %d %s: %d %.500s", where, status, code, a.status, a.body)
 	}
-	got := slices.Sorted(maps.Keys(body.Error.Details))
-	if a.status != r.status || body.Status != "error" || body.Error.Code != code || body.Error.Message == "" || !slices.Equal(got, slices.Sorted(slices.Values(r.fields))) {
-		t.Errorf("%s: want %d %v: %d %.500s", where, r.status, r.fields, a.status, a.body)
-	}
-	for field, message := range body.Error.Details {
+	wantDetails(t, where, fields, body.Error.Details)
+}
+
+// wantDetails fails the test unless details have a message for exactly these fields.
+func wantDetails(t testing.TB, where string, fields []string, details map[string]string) {
+	t.Helper()
+	wantEqual(t, slices.Sorted(slices.Values(fields)), slices.Sorted(maps.Keys(details)), "%s: fields", where)
+	for field, message := range details {
 		if message == "" {
 			t.Errorf("%s: no message for %s", where, field)
 		}
@@ -223,8 +219,7 @@ func unprocessable(fields ...string) rejection {
 // TestRejectedBookings: all errors are reported together, invalid fields before forbidden ones, and nothing
 // is written.
 func TestRejectedBookings(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11", "UPDATE wp_latepoint_customers SET status = 'inactive' WHERE id = 12")
 	before := s.database.Snapshot(t)
 	with := func(customer string) string { return friday("customer_id", "", "customer", customer) }
@@ -247,13 +242,11 @@ func TestRejectedBookings(t *testing.T) {
 		"attendees":                {friday("total_attendees", `0`, "send_confirmation", `"maybe"`), badRequest("total_attendees", "send_confirmation")},
 		"both kinds":               {friday("service_id", `"x"`, "start_date", `"2026-11-20"`, "price", `-1`, "status", `"shut"`, "customer_id", "11"), badRequest("service_id", "start_date", "price", "status", "customer_id")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c.want.check(t, name, s.write(http.MethodPost, "/bookings", c.body))
-			bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+orEmptyObject(c.body)+`]`).want(http.StatusBadRequest)
-			if bulk.at("success") != false || bulk.at("results", "errors", 0, "error") == "" {
-				t.Errorf("%s in bulk: %s", name, bulk.body)
-			}
-		})
+		c.want.check(t, name, s.write(http.MethodPost, "/bookings", c.body))
+		bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+orEmptyObject(c.body)+`]`).want(http.StatusBadRequest)
+		if bulk.at("success") != false || bulk.at("results", "errors", 0, "error") == "" {
+			t.Errorf("%s in bulk: %s", name, bulk.body)
+		}
 	}
 	wantNoWrites(t, "refused bookings", before)
 }
@@ -268,8 +261,7 @@ func orEmptyObject(body string) string {
 // TestRejectedBookingUpdates: transitions that do not exist, invalid texts,
 // and times in the past.
 func TestRejectedBookingUpdates(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 11")
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
@@ -284,9 +276,7 @@ func TestRejectedBookingUpdates(t *testing.T) {
 		"a skipped hour":     {`{"start_date":"2027-03-28","start_time":"02:00"}`, unprocessable("start_time")},
 		"several":            {`{"price":-1,"duration":"x","notes":{},"customer":{"phone":[]},"status":"shut"}`, badRequest("price", "duration", "notes", "customer.phone", "status")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c.want.check(t, name, s.write(http.MethodPut, "/bookings/7", c.body))
-		})
+		c.want.check(t, name, s.write(http.MethodPut, "/bookings/7", c.body))
 	}
 	wantNoWrites(t, "refused updates", before)
 }
@@ -301,8 +291,7 @@ func tally(changes []fixtures.Change) string {
 }
 
 func TestBulkBookings(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	all := s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[`+friday()+`,`+friday("start_time", `"13:00"`, "customer_id", "", "customer", newCustomer)+`]}`).want(http.StatusCreated)
 	golden(t, "bulk_created", all.body)
@@ -311,9 +300,7 @@ func TestBulkBookings(t *testing.T) {
 		friday(), friday("customer_id", `10`), `null`, friday("start_time", `"13:00"`, "note", `"<i>as it came</i>"`), friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B"}`), friday("price", `-1`),
 	}, ",")+`]`).want(http.StatusMultiStatus)
 	golden(t, "bulk_partly", some.body)
-	if n := tally(fixtures.Changes(before, before.Again(t))); !strings.Contains(n, "insert latepoint_bookings:2") {
-		t.Errorf("rows %s", n)
-	}
+	wantContains(t, "insert latepoint_bookings:2", tally(fixtures.Changes(before, before.Again(t))), "rows")
 	before.Restore(t)
 	none := s.write(http.MethodPost, "/bookings/bulk", `[{},7]`).want(http.StatusBadRequest)
 	golden(t, "bulk_failed", none.body)
@@ -323,18 +310,15 @@ func TestBulkBookings(t *testing.T) {
 // TestInvalidBulkRequests: the response names the list, and no booking is
 // created.
 func TestInvalidBulkRequests(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	list := func(n int) string { return `[` + strings.TrimSuffix(strings.Repeat(friday()+",", n), ",") + `]` }
 	for name, body := range map[string]string{
 		"51": list(51), "none": `[]`, "nothing": ``, "null": `{"bookings":null}`, "a single one": friday(), "a text": `{"bookings":"all"}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			a := s.write(http.MethodPost, "/bookings/bulk", body)
-			badRequest("bookings").check(t, name, a)
-			wantEqual(t, false, a.at("success"), "it does not say that it failed: %s", a.body)
-		})
+		a := s.write(http.MethodPost, "/bookings/bulk", body)
+		badRequest("bookings").check(t, name, a)
+		wantEqual(t, false, a.at("success"), "it does not say that it failed: %s", a.body)
 	}
 	badRequest("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))
 	badRequest("send_confirmation").check(t, "in the query", s.write(http.MethodPost, "/bookings/bulk?send_confirmation=maybe", list(1)))
@@ -345,8 +329,7 @@ func TestInvalidBulkRequests(t *testing.T) {
 
 // TestBookingTexts: texts are stored as the plugin's forms store them, without tags and in every script.
 func TestBookingTexts(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "notes", `"Zoë 😀 <script>alert(1)</script>\u0000\nsecond line"`,
 		"customer", `{"first_name":"<b>Zoë</b>\u0000","last_name":"O'Neill 😀","email":"zoe@example.test","phone":"030 / 12-34 ext. 5"}`)).want(http.StatusCreated)
 	got := []any{a.at("data", "notes"), a.at("data", "customer", "first_name"), a.at("data", "customer", "last_name"), a.at("data", "customer", "phone")}
@@ -378,9 +361,7 @@ func TestRoundTripsOfNewBooking(t *testing.T) {
 			if title == "with assets" {
 				s.database.InsertAsset(t, 2, []int{1})
 			}
-			if c.arrange != "" {
-				s.database.Execute(t, c.arrange)
-			}
+			s.database.Execute(t, c.arrange)
 			book := func(day int) {
 				body := fmt.Sprintf(`{"service_id": 1, "agent_id": 1, "location_id": 1, "start_date": "2026-11-%d", "start_time": "10:00", %s}`, day, c.customer)
 				s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)

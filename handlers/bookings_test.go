@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -41,8 +40,7 @@ var bookingSorts = map[string][]string{
 // TestBookings compares responses with golden files made from the recorded models and rows.
 func TestBookings(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	golden(t, "booking_list", s.get("/bookings?customer_id=268&include_meta=true").want(http.StatusOK).body)
 	for _, id := range []string{"7", "53", "287", "610"} {
 		golden(t, "booking_"+id, s.get("/bookings/"+id).want(http.StatusOK).body)
@@ -148,37 +146,24 @@ func bookingQuestions() []find {
 func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
 // table returns every row of a table by its id, with NULL as an empty text.
-func (s *server) table(t testing.TB, name string) map[string]map[string]string {
-	t.Helper()
-	rows, err := s.database.SQL.QueryContext(t.Context(), "SELECT * FROM `"+s.database.Prefix+"latepoint_"+name+"`")
-	noError(t, err)
-	defer rows.Close()
-	columns, err := rows.Columns()
-	noError(t, err)
-	values, pointers := make([]sql.NullString, len(columns)), make([]any, len(columns))
-	for i := range values {
-		pointers[i] = &values[i]
-	}
-	table := map[string]map[string]string{}
-	for rows.Next() {
-		noError(t, rows.Scan(pointers...))
+func (s *server) table(name string) map[string]map[string]string {
+	s.t.Helper()
+	table, found := map[string]map[string]string{}, s.query("SELECT * FROM `"+s.database.Prefix+"latepoint_"+name+"`")
+	for _, cells := range found.Rows {
 		row := map[string]string{}
-		for i, column := range columns {
-			row[column] = values[i].String
+		for i, column := range found.Columns {
+			row[column], _ = cells[i].(string)
 		}
 		table[row["id"]] = row
 	}
-	noError(t, rows.Err())
 	return table
 }
 
 // TestDurationsAreFoundAsShown: a booking without a duration is shown with its service's, or 0, and is
 // found by it.
 func TestDurationsAreFoundAsShown(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t, "UPDATE wp_latepoint_bookings SET duration = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET service_id = 8388607 WHERE id % 4 = 0")
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Edge())
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET duration = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET service_id = 8388607 WHERE id % 4 = 0")
 	every := s.get("/bookings?per_page=100&sort=id").want(http.StatusOK).at("data").([]any)
 	shown := map[int64][]any{}
 	for _, record := range every {
@@ -212,8 +197,7 @@ func TestDurationsAreFoundAsShown(t *testing.T) {
 
 func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	questions := []find{
 		{query: "status=in_progress", where: "b.id = 7"},
 		{query: "status=payment_pending", where: "b.id = 8"},
@@ -244,10 +228,8 @@ func TestBookingFiltersOfTheEdgeSite(t *testing.T) {
 // TestBookingsWithoutDates: bookings without a date come before all others, on
 // pages in both directions.
 func TestBookingsWithoutDates(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id % 4 = 0")
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Edge())
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = NULL WHERE id % 2 = 0", "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id % 4 = 0")
 	var questions []find
 	for _, size := range []int{1, 3, 5, 13} {
 		questions = append(questions,
@@ -277,8 +259,7 @@ func TestBookingDateFiltersInSiteTime(t *testing.T) {
 
 // TestBookingsOfTheLegacySite reads the bookings of an older version.
 func TestBookingsOfTheLegacySite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()))
+	s := sharedServer(t, fixtures.Legacy())
 	bookingList.finds(t, s, []find{{query: "sort=id", order: "b.id DESC"}, {query: "meta_key=cf_reason&meta_value=x", none: true}})
 	s.wantFields(t, "/bookings/2", map[string]any{
 		"booking_code": "LEGACY3", "status": "pending", "start_datetime": "2026-12-02T10:00:00+01:00", "end_datetime": "2026-12-02T12:00:00+01:00", "buffer_after": number(15),
@@ -290,8 +271,7 @@ func TestBookingsOfTheLegacySite(t *testing.T) {
 // TestBookingsByName: with customers of the same name, without names, and with bookings of missing customers.
 func TestBookingsByName(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
+	s := ownServer(t, fixtures.SiteA())
 	s.database.Execute(t,
 		"UPDATE wp_latepoint_customers SET first_name = NULL WHERE id % 17 = 0", "UPDATE wp_latepoint_customers SET first_name = '' WHERE id % 19 = 0",
 		"UPDATE wp_latepoint_customers SET first_name = '\t' WHERE id % 23 = 0", "UPDATE wp_latepoint_customers SET first_name = 'ANNA', last_name = 'Berg ' WHERE id % 5 = 0",
@@ -304,12 +284,10 @@ func TestBookingsByName(t *testing.T) {
 		"&search=e": "(b.booking_code LIKE '%e%' OR c.first_name LIKE '%e%' OR c.last_name LIKE '%e%' OR c.email LIKE '%e%')",
 	} {
 		for _, order := range []string{"asc", "desc"} {
-			t.Run(order+filter, func(t *testing.T) {
-				want := s.ids(t, fmt.Sprintf("SELECT b.id FROM wp_latepoint_bookings b LEFT JOIN wp_latepoint_customers c ON c.id = b.customer_id WHERE %s "+
-					"ORDER BY COALESCE(c.first_name, '') %s, COALESCE(c.last_name, '') %[2]s, b.id %[2]s", where, order))
-				query := fmt.Sprintf("sort=customer_name&order=%s%s", order, filter)
-				bookingList.wantIDs(t, s, query, want)
-			})
+			want := s.texts(fmt.Sprintf("SELECT b.id FROM wp_latepoint_bookings b LEFT JOIN wp_latepoint_customers c ON c.id = b.customer_id WHERE %s "+
+				"ORDER BY COALESCE(c.first_name, '') %s, COALESCE(c.last_name, '') %[2]s, b.id %[2]s", where, order))
+			query := fmt.Sprintf("sort=customer_name&order=%s%s", order, filter)
+			bookingList.wantIDs(t, s, query, want)
 		}
 	}
 }
@@ -317,8 +295,7 @@ func TestBookingsByName(t *testing.T) {
 // TestBookingAgreesWithItsOrder: a booking that is read while its order's comment changes shows a single
 // comment.
 func TestBookingAgreesWithItsOrder(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	s := ownServer(t, fixtures.SiteA().WithFewBookings())
 	readWhileWriting(t, 200, func(int) {
 		a := s.get("/bookings/6").want(http.StatusOK)
 		notes, comment, ordered := a.at("data", "notes"), a.at("data", "customer_comment"), a.at("data", "order", "customer_comment")

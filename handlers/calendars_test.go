@@ -23,8 +23,7 @@ import (
 // calendar creates the secret address of a calendar and returns the request that reads it.
 func (s *server) calendar(details keys.Details, of domain.Resource, id int64) request {
 	s.t.Helper()
-	secret, key, err := s.keys.Create(s.t.Context(), keys.NewKey{Name: "calendar", Kind: keys.Calendar, Scope: keys.CalendarScope(of, id), Details: details})
-	noError(s.t, err)
+	secret, key := createKey(s.t, s.keys, keys.NewKey{Kind: keys.Calendar, Scope: keys.CalendarScope(of, id), Details: details})
 	path, query, _ := strings.Cut(key.Address("", secret), "?")
 	return request{path: path, query: query}
 }
@@ -68,15 +67,14 @@ func eventsIn(t testing.TB, a answer) []event {
 // TestCalendars: a calendar has the bookings of its agent or location, each with the details that it was
 // created for.
 func TestCalendars(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	s := ownServer(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id % 3 = 0",
 		"UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id % 5 = 0", "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id % 5 = 1",
 		"DELETE FROM wp_latepoint_agents_services", // bookings of services no longer offered keep their name
 		"UPDATE wp_latepoint_locations SET full_address = 'High Street 1' WHERE id = 1",
 		"UPDATE wp_latepoint_orders SET customer_comment = 'Ring, twice;\\nplease'")
 	for of, id := range map[domain.Resource]int64{domain.AgentResource: 5, domain.LocationResource: 2} {
-		within := s.ids(t, fmt.Sprintf("SELECT id FROM {bookings} WHERE %s_id = %d AND start_date BETWEEN '2026-08-23' AND '2027-11-21'", of, id))
+		within := s.texts(fmt.Sprintf("SELECT id FROM {bookings} WHERE %s_id = %d AND start_date BETWEEN '2026-08-23' AND '2027-11-21'", of, id))
 		for _, details := range []keys.Details{keys.Busy, keys.Names, keys.Full} {
 			a := s.read(s.calendar(details, of, id))
 			if n := len(eventsIn(t, a)); n != len(within) || n < 10 {
@@ -91,8 +89,7 @@ func TestCalendars(t *testing.T) {
 // TestCalendarSecretsOpenNothingElse: the secret of a calendar opens its own address and no other route, no
 // API key opens a calendar, and a wrong secret reveals nothing.
 func TestCalendarSecretsOpenNothingElse(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	s := ownServer(t, fixtures.SiteA().WithFewBookings())
 	agents, location := s.calendar(keys.Full, domain.AgentResource, 1), s.calendar(keys.Full, domain.LocationResource, 2)
 	s.read(agents).want(http.StatusOK)
 	s.read(location).want(http.StatusOK)
@@ -152,8 +149,7 @@ func TestCalendarSecretsOpenNothingElse(t *testing.T) {
 // TestCalendarRequestsAreCountedAndLimited: each request counts, has the key's limits and is throttled like
 // a key's. Unchanged content is not sent again.
 func TestCalendarRequestsAreCountedAndLimited(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), func(o *handlers.Options) {
+	s := ownServer(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.RateLimit.Live, o.FailedKeysPerMinute = true, ratelimit.Limits{PerMinute: 8, PerHour: 100}, 3
 	})
 	r := s.calendar(keys.Names, domain.AgentResource, 5)
@@ -199,8 +195,7 @@ func TestCalendarRequestsAreCountedAndLimited(t *testing.T) {
 // TestCalendarsFollowChanges: a booking keeps its UID; its sequence rises with
 // each change and never falls; a deleted booking disappears.
 func TestCalendarsFollowChanges(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	calendar := s.calendar(keys.Names, domain.AgentResource, 5)
 	created := s.write(http.MethodPost, "/bookings", friday("send_confirmation", "true")).want(http.StatusCreated)
 	id, uid := fmt.Sprint(created.at("data", "id")), fmt.Sprintf("%v@127.0.0.1", created.at("data", "booking_code"))
@@ -249,8 +244,7 @@ func TestCalendarsFollowChanges(t *testing.T) {
 // TestCalendarTimes: events begin and end when the site's clock shows it, across both clock changes and in
 // zones that are mere offsets.
 func TestCalendarTimes(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	s := ownServer(t, fixtures.SiteA().WithFewBookings())
 	calendar := s.calendar(keys.Busy, domain.AgentResource, 5)
 	s.database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE id <> 53", "UPDATE wp_latepoint_bookings SET agent_id = 5 WHERE id = 53")
 	for name, c := range map[string]struct {
@@ -267,19 +261,17 @@ func TestCalendarTimes(t *testing.T) {
 		"a negative offset":          {"", "-3.5", "2027-03-28", "2027-03-28", 1400, 20, 60, "20270329T025000Z", "20270329T035000Z", ""},
 		"no such zone":               {"Mars/Olympus", "", "2027-03-28", "2027-03-28", 600, 660, 60, "20270328T100000Z", "20270328T110000Z", "UTC"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s.database.Execute(t, fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'timezone_string'", c.zone),
-				fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'gmt_offset'", c.offset),
-				fmt.Sprintf("UPDATE wp_latepoint_bookings SET start_date = '%s', end_date = '%s', start_time = %d, end_time = %d, duration = %d", c.date, c.lastDate, c.start, c.end, c.duration))
-			a := s.read(calendar)
-			events := eventsIn(t, a)
-			if len(events) != 1 || events[0]["DTSTART"] != c.from || events[0]["DTEND"] != c.to {
-				t.Errorf("%v, want %s to %s", events, c.from, c.to)
-			}
-			if _, shown, _ := strings.Cut(string(a.body), "X-WR-TIMEZONE:"); !strings.HasPrefix(shown, c.shownIn+"\r\n") && c.shownIn+shown != "" {
-				t.Errorf("shown in %.30q, want %q", shown, c.shownIn)
-			}
-		})
+		s.database.Execute(t, fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'timezone_string'", c.zone),
+			fmt.Sprintf("UPDATE wp_options SET option_value = '%s' WHERE option_name = 'gmt_offset'", c.offset),
+			fmt.Sprintf("UPDATE wp_latepoint_bookings SET start_date = '%s', end_date = '%s', start_time = %d, end_time = %d, duration = %d", c.date, c.lastDate, c.start, c.end, c.duration))
+		a := s.read(calendar)
+		events := eventsIn(t, a)
+		if len(events) != 1 || events[0]["DTSTART"] != c.from || events[0]["DTEND"] != c.to {
+			t.Errorf("%s: %v, want %s to %s", name, events, c.from, c.to)
+		}
+		if _, shown, _ := strings.Cut(string(a.body), "X-WR-TIMEZONE:"); !strings.HasPrefix(shown, c.shownIn+"\r\n") && c.shownIn+shown != "" {
+			t.Errorf("%s: shown in %.30q, want %q", name, shown, c.shownIn)
+		}
 	}
 	// A booking without a code and timestamps is named by its id, and is as old as its start.
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET booking_code = '', created_at = NULL, updated_at = NULL")
@@ -294,8 +286,7 @@ func TestCalendarTimes(t *testing.T) {
 // TestCalendarsAreBounded: a calendar reaches from 90 days ago to 365 days ahead. If there are too many
 // bookings, it has the next ones first, and then the latest. Long texts are cut.
 func TestCalendarsAreBounded(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
+	s := ownServer(t, fixtures.SiteA().WithFewBookings())
 	calendar := s.calendar(keys.Full, domain.LocationResource, 1)
 	s.database.Execute(t, "CREATE TABLE model AS SELECT * FROM wp_latepoint_bookings WHERE id = 53", "DELETE FROM wp_latepoint_bookings",
 		"UPDATE model SET location_id = 1", "UPDATE wp_latepoint_orders SET customer_comment = REPEAT('ü', 60000)")
@@ -381,7 +372,6 @@ func TestCalendarSecretsAreNotLogged(t *testing.T) {
 // TestCalendarsShowNoStrangers: a calendar with full details does not reveal phone numbers to people who
 // may book but see no contacts, and who know an e-mail address.
 func TestCalendarsShowNoStrangers(t *testing.T) {
-	t.Parallel()
 	s := strangersSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET location_id = 1 WHERE customer_id IN (7100, 7102)")
 	contacts := map[string]string{"7100": "777100", "7101": "777101", "7102": "777102", "new": "rita.neu@example.test"}
@@ -431,8 +421,9 @@ const (
 )
 
 // newServerWithCalendars is like newQuietServer, for a site with the add-ons' tables.
-func newServerWithCalendars(t testing.TB, arrange ...string) *server {
+func newServerWithCalendars(t *testing.T, arrange ...string) *server {
 	t.Helper()
+	t.Parallel()
 	s := newQuietServer(t, "09:00", "12:00")
 	s.database.AddCalendars(t)
 	s.database.Execute(t, arrange...)
@@ -442,7 +433,6 @@ func newServerWithCalendars(t testing.TB, arrange ...string) *server {
 // TestEventsOfAgentsBlock: events of an agent's calendar block the agent where the add-on that stored them is active and switched on.
 // TestTimes and TestEventsAsTheAddOnsAsk have the rules of each add-on.
 func TestEventsOfAgentsBlock(t *testing.T) {
-	t.Parallel()
 	s := newServerWithCalendars(t)
 	const (
 		hour  = "1, '2026-11-24', 600, '2026-11-24', 660"
@@ -467,18 +457,16 @@ func TestEventsOfAgentsBlock(t *testing.T) {
 		"time off comes first": {[]string{activate(pluginFile, googleFile, addOnFile), "INSERT INTO wp_latepoint_blocked_periods (agent_id, service_id, location_id, start_date, start_time, end_time) VALUES (1, 0, 0, '2026-11-24', 540, 600)"},
 			fixtures.GoogleCalendar, hour, "[11:00]", "09:00 off_period, 09:30 off_period, 10:00 calendar, 10:30 calendar"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s.database.Execute(t, activate(pluginFile), "DELETE FROM wp_latepoint_settings WHERE name LIKE 'enable%calendar' OR name = 'active_addons'",
-				"DELETE FROM wp_latepoint_blocked_periods", "UPDATE wp_latepoint_services SET buffer_before = 0 WHERE id = 1",
-				"DELETE FROM wp_latepoint_gcal_events", "DELETE FROM wp_latepoint_outlook_events", "DELETE FROM wp_latepoint_apple_calendar_events")
-			s.database.Execute(t, c.arrange...)
-			s.database.InsertEvent(t, c.calendar, c.event)
-			a := s.day(t, "service_id=1&agent_id=1&date=2026-11-24&explain=1")
-			wantEqual(t, c.offered, fmt.Sprint(a.AvailableSlots), "offered")
-			if got := strings.Join(a.unavailable(), ", "); c.explains != "" && got != c.explains {
-				t.Errorf("explained by %s", got)
-			}
-		})
+		s.database.Execute(t, activate(pluginFile), "DELETE FROM wp_latepoint_settings WHERE name LIKE 'enable%calendar' OR name = 'active_addons'",
+			"DELETE FROM wp_latepoint_blocked_periods", "UPDATE wp_latepoint_services SET buffer_before = 0 WHERE id = 1",
+			"DELETE FROM wp_latepoint_gcal_events", "DELETE FROM wp_latepoint_outlook_events", "DELETE FROM wp_latepoint_apple_calendar_events")
+		s.database.Execute(t, c.arrange...)
+		s.database.InsertEvent(t, c.calendar, c.event)
+		a := s.day(t, "service_id=1&agent_id=1&date=2026-11-24&explain=1")
+		wantEqual(t, c.offered, fmt.Sprint(a.AvailableSlots), "%s: offered", name)
+		if got := strings.Join(a.unavailable(), ", "); c.explains != "" && got != c.explains {
+			t.Errorf("%s: explained by %s", name, got)
+		}
 	}
 	if strings.Contains(s.log.String(), fixtures.EventText) {
 		t.Error("the log has the text of an event")
@@ -488,7 +476,6 @@ func TestEventsOfAgentsBlock(t *testing.T) {
 // TestBookingsRespectEventsOfAgents: no request can make or move a booking onto an event of the agent. The
 // response lists what is free, and reveals nothing about the event.
 func TestBookingsRespectEventsOfAgents(t *testing.T) {
-	t.Parallel()
 	s := newServerWithCalendars(t, activate(pluginFile, googleFile))
 	s.platform.Pick = func(int) int { return 0 } // agent 1, if any
 	s.database.InsertEvent(t, fixtures.GoogleCalendar, "1, '2026-11-24', 600, '2026-11-24', 660", "'DAILY', 1, NULL, NULL, NULL")

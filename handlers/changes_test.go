@@ -72,16 +72,21 @@ func newFeed(t *testing.T, change ...func(*handlers.Options)) *feed {
 func (f *feed) settle() {
 	f.t.Helper()
 	for begun, waiting := 0, 1; begun == 0 || waiting > 0; {
-		row := f.database.SQL.QueryRowContext(f.t.Context(), "SELECT COUNT(*), COALESCE(SUM(position <= floor), 0) FROM wp_bookside_change_positions WHERE name NOT IN ('journal', 'search', 'site')")
-		noError(f.t, row.Scan(&begun, &waiting))
+		f.database.Scan(f.t, "SELECT COUNT(*), COALESCE(SUM(position <= floor), 0) FROM wp_bookside_change_positions WHERE name NOT IN ('journal', 'search', 'site')", &begun, &waiting)
 	}
 }
 
 func (f *feed) key(permissions ...string) (secret string, id int64) {
 	f.t.Helper()
-	secret, key, err := f.store.Create(f.t.Context(), keys.NewKey{Name: "feed", Kind: keys.Live, Permissions: permissions})
-	noError(f.t, err)
+	secret, key := createKey(f.t, f.store, keys.NewKey{Permissions: permissions})
 	return secret, key.ID
+}
+
+// limitedKey creates a key that reads what agents have.
+func (f *feed) limitedKey(agents ...int64) string {
+	f.t.Helper()
+	secret, _ := createKey(f.t, f.store, keys.NewKey{Permissions: []string{"read", "read_changes"}, Scope: domain.Scope{Agents: agents}})
+	return secret
 }
 
 // request sends a request, whose response must be closed.
@@ -109,17 +114,11 @@ type changeList struct {
 	HasMore bool             `json:"has_more"`
 }
 
-func (f *feed) read(path, key string) changeList {
+func (f *feed) read(path, key string) (list changeList) {
 	f.t.Helper()
-	response := f.request(f.t.Context(), http.MethodGet, path, key, "")
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		f.t.Fatalf("%s: %d %s %v", path, response.StatusCode, text, err)
-	}
-	var list changeList
-	if err := json.Unmarshal(text, &list); err != nil || !list.Success {
-		f.t.Fatalf("%s: %s %v", path, text, err)
+	status, text := f.status(path, key)
+	if err := json.Unmarshal([]byte(text), &list); err != nil || status != http.StatusOK || !list.Success {
+		f.t.Fatalf("%s: %d %s %v", path, status, text, err)
 	}
 	return list
 }
@@ -220,22 +219,18 @@ func TestRecordsOfChanges(t *testing.T) {
 		"bookings": "bookings?per_page=100", "customers": "customers?per_page=100", "orders": "orders?per_page=100", "payments": "payments?per_page=100",
 		"services": "services?per_page=100", "agents": "agents?per_page=100", "locations": "locations?per_page=100",
 	} {
-		t.Run(resource, func(t *testing.T) {
-			_, text := f.status("/"+list, key)
-			var listed struct {
-				Data []map[string]any `json:"data"`
-			}
-			if err := json.Unmarshal([]byte(text), &listed); err != nil || len(listed.Data) == 0 {
-				t.Fatalf("%v %.200s", err, text)
-			}
-			want := listed.Data[0]
-			f.enter(resource, want["id"])
-			got := f.wait("/changes?include=record&resources="+resource, cursor, key)
-			cursor = got.Cursor
-			if a, b := fmt.Sprint(got.Data[0]["record"]), fmt.Sprint(want); a != b {
-				t.Errorf("record\n%s\nlist\n%s", a, b)
-			}
-		})
+		_, text := f.status("/"+list, key)
+		var listed struct {
+			Data []map[string]any `json:"data"`
+		}
+		if err := json.Unmarshal([]byte(text), &listed); err != nil || len(listed.Data) == 0 {
+			t.Fatalf("%s: %v %.200s", resource, err, text)
+		}
+		want := listed.Data[0]
+		f.enter(resource, want["id"])
+		got := f.wait("/changes?include=record&resources="+resource, cursor, key)
+		cursor = got.Cursor
+		wantEqual(t, fmt.Sprint(want), fmt.Sprint(got.Data[0]["record"]), "%s: record of the list and of the change", resource)
 	}
 }
 
@@ -314,12 +309,10 @@ func TestPermissionsOfChanges(t *testing.T) {
 		{some, "/changes?cursor=999999", []string{"Accept", "text/event-stream"}, http.StatusGone, "cursor_expired"},
 		{some, "/changes", []string{"Accept", "text/event-stream", "Last-Event-ID", "x"}, http.StatusBadRequest, "cursor"},
 	} {
-		t.Run(test.path+fmt.Sprint(test.header), func(t *testing.T) {
-			status, body := f.status(test.path, test.key, test.header...)
-			if status != test.status || !strings.Contains(body, test.names) {
-				t.Errorf("%d %s, want %d and %q", status, body, test.status, test.names)
-			}
-		})
+		status, body := f.status(test.path, test.key, test.header...)
+		if status != test.status || !strings.Contains(body, test.names) {
+			t.Errorf("%s %s: %d %s, want %d and %q", test.path, test.header, status, body, test.status, test.names)
+		}
 	}
 }
 
@@ -329,10 +322,7 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
 	all, _ := f.key("read", "write", "read_changes")
-	limited, key, err := f.store.Create(t.Context(), keys.NewKey{
-		Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}},
-	})
-	noError(t, err)
+	limited, key := createKey(t, f.store, keys.NewKey{Permissions: []string{"read", "read_changes", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}}})
 	begin := f.read("/changes", all).Cursor
 	f.exec("UPDATE wp_latepoint_services SET name = CONCAT(name, '!') WHERE id NOT IN (SELECT service_id FROM wp_latepoint_agents_services WHERE agent_id = 5)")
 	f.exec("UPDATE wp_latepoint_agents SET last_name = CONCAT(last_name, '!') WHERE id IN (1, 2, 5)")
@@ -356,9 +346,7 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	}, key.Scope) {
 		told = append(told, entry.Number)
 	}
-	if want := []int64{2, 4, 10}; !slices.Equal(told, want) {
-		t.Errorf("visible are %v, want %v", told, want)
-	}
+	wantEqual(t, []int64{2, 4, 10}, told, "visible")
 	for id, want := range map[int64]bool{1: false, 5: true} {
 		if _, found, err := options.Record(t.Context(), key.ID, jobs.HookFilter{}, journal.Agents, id); err != nil || found != want {
 			t.Errorf("agent %d: found %t, %v", id, found, err)
@@ -372,13 +360,8 @@ func TestBookingsThatLeave(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
 	all, _ := f.key("read", "write", "delete", "read_changes")
-	of := func(agents ...int64) string {
-		secret, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Scope: domain.Scope{Agents: agents}})
-		noError(t, err)
-		return secret
-	}
 	const bookings, path = "/changes?resources=bookings", "/changes?include=record&resources=bookings"
-	before, after, both := of(5), of(1), of(1, 5)
+	before, after, both := f.limitedKey(5), f.limitedKey(1), f.limitedKey(1, 5)
 	send := func(method, path, body string) {
 		t.Helper()
 		response := f.request(t.Context(), method, path, all, body)
@@ -417,9 +400,7 @@ func TestBookingsThatLeave(t *testing.T) {
 	if got := f.wait(bookings, cursor, after).Data[0]; got["kind"] != "deleted" || got["left"] != nil {
 		t.Errorf("the new side got %v", got)
 	}
-	if got := f.read(bookings+"&cursor="+cursor, before).Data; len(got) != 0 {
-		t.Errorf("the old side got %v", got)
-	}
+	wantEqual(t, 0, len(f.read(bookings+"&cursor="+cursor, before).Data), "changes of the old side")
 }
 
 // TestWaitingForFewOfManyChanges: a limited key that waits behind many changes of others is told how far it
@@ -427,25 +408,16 @@ func TestBookingsThatLeave(t *testing.T) {
 func TestWaitingForFewOfManyChanges(t *testing.T) {
 	t.Parallel()
 	f := newFeed(t)
-	limited, _, err := f.store.Create(t.Context(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: []string{"read", "read_changes"}, Scope: domain.Scope{Agents: []int64{5}}})
-	noError(t, err)
-	begin := f.read("/changes", limited).Cursor
+	limited := f.limitedKey(5)
+	first := f.read("/changes", limited).Cursor
 	const hidden = 5000
-	tx, err := f.database.SQL.BeginTx(t.Context(), nil)
-	noError(t, err)
-	defer tx.Rollback() // committed below
-	for _, statement := range []string{
-		"UPDATE wp_bookside_change_positions SET position = position + ? WHERE name = 'journal'",
-		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, agent_id, service_id, location_id) " +
-			"SELECT p.position + 1 - n.n, 'bookings', 9, 'updated', UTC_TIMESTAMP(), 'site', IF(n.n = 1, 5, 1), 4, 1 FROM wp_bookside_change_positions p, " +
-			"(SELECT ROW_NUMBER() OVER () n FROM (SELECT 1 FROM wp_latepoint_bookings a, wp_latepoint_bookings b, wp_latepoint_bookings c LIMIT ?) many) n WHERE p.name = 'journal'",
-	} {
-		if _, err := tx.ExecContext(t.Context(), statement, hidden); err != nil {
-			t.Fatal(err)
-		}
-	}
+	tx := begin(t, f.database,
+		fmt.Sprintf("UPDATE wp_bookside_change_positions SET position = position + %d WHERE name = 'journal'", hidden),
+		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, agent_id, service_id, location_id) "+
+			"SELECT p.position + 1 - n.n, 'bookings', 9, 'updated', UTC_TIMESTAMP(), 'site', IF(n.n = 1, 5, 1), 4, 1 FROM wp_bookside_change_positions p, "+
+			fmt.Sprintf("(SELECT ROW_NUMBER() OVER () n FROM (SELECT 1 FROM wp_latepoint_bookings a, wp_latepoint_bookings b, wp_latepoint_bookings c LIMIT %d) many) n WHERE p.name = 'journal'", hidden))
 	noError(t, tx.Commit())
-	list, empty := f.read("/changes?wait=30&cursor="+begin, limited), 0
+	list, empty := f.read("/changes?wait=30&cursor="+first, limited), 0
 	for len(list.Data) == 0 {
 		if !list.HasMore {
 			t.Fatalf("the end was reached without the change: %+v", list)
@@ -493,8 +465,7 @@ func TestRevokedKeyWhileWaiting(t *testing.T) {
 // running returns how many keys were used recently, that is, how many requests were admitted.
 func (f *feed) running() (n int) {
 	f.t.Helper()
-	row := f.database.SQL.QueryRowContext(f.t.Context(), "SELECT COUNT(*) FROM wp_bookside_api_keys WHERE last_used_at IS NOT NULL")
-	noError(f.t, row.Scan(&n))
+	f.database.Scan(f.t, "SELECT COUNT(*) FROM wp_bookside_api_keys WHERE last_used_at IS NOT NULL", &n)
 	return n
 }
 
@@ -654,7 +625,5 @@ func TestWaitingEnds(t *testing.T) {
 		t.Errorf("beside a waiting request: %d %s", status, body)
 	}
 	f.stop()
-	if body := <-waited; !strings.Contains(body, `"data":[]`) {
-		t.Errorf("when the server stops: %s", body)
-	}
+	wantContains(t, `"data":[]`, <-waited, "when the server stops")
 }

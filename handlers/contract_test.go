@@ -58,28 +58,26 @@ type schemaText struct {
 }
 
 // theContract is the contract of a server with the options of newServer.
-var theContract = sync.OnceValues(func() (*contract, error) {
+var theContract = sync.OnceValue(func() *contract {
 	api := handlers.New(nil, nil, fixedClock, slog.New(slog.DiscardHandler), defaultOptions())
 	recorder := httptest.NewRecorder()
 	api.ServeHTTP(recorder, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/openapi.json", nil))
+	must := func(err error) {
+		if err != nil {
+			panic(fmt.Errorf("the API document: %w", err))
+		}
+	}
 	document, err := openapi3.NewLoader().LoadFromData(recorder.Body.Bytes())
-	if err != nil {
-		return nil, fmt.Errorf("load the document: %w", err)
-	}
-	if err := document.Validate(context.Background(), openapi3.DisableExamplesValidation()); err != nil {
-		return nil, fmt.Errorf("the document: %w", err)
-	}
+	must(err)
+	must(document.Validate(context.Background(), openapi3.DisableExamplesValidation()))
 	router, err := gorillamux.NewRouter(document)
-	if err != nil {
-		return nil, fmt.Errorf("paths of the document: %w", err)
-	}
+	must(err)
 	raw, err := jsonschema.UnmarshalJSON(recorder.Body)
-	if err != nil {
-		return nil, fmt.Errorf("load the document: %w", err)
-	}
+	must(err)
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	return &contract{document: document, router: router, compiler: compiler, schemas: map[string]*jsonschema.Schema{}}, compiler.AddResource(documentURL, raw)
+	must(compiler.AddResource(documentURL, raw))
+	return &contract{document: document, router: router, compiler: compiler, schemas: map[string]*jsonschema.Schema{}}
 })
 
 const documentURL = "https://site.example/openapi.json"
@@ -133,9 +131,7 @@ func placeOf(route *routers.Route) string {
 // request.
 func conform(t testing.TB, request *http.Request, sent []byte, a answer) {
 	t.Helper()
-	c, err := theContract()
-	noError(t, err)
-	if err := c.judge(request, sent, a); err != nil {
+	if err := theContract().judge(request, sent, a); err != nil {
 		t.Errorf("%s %s, answered %d: the document does not allow it: %.3000v\nsent: %.500s\nanswer: %.1500s", request.Method, request.URL, a.status, err, sent, a.body)
 	}
 }
@@ -518,10 +514,8 @@ func (c *contract) judgeCode(a answer) error {
 // TestContractRejectsDeviations passes responses and requests with one deviation each to the contract's
 // check.
 func TestContractRejectsDeviations(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	c, err := theContract()
-	noError(t, err)
+	s := smallServer(t)
+	c := theContract()
 	const path = "/v1/customers?per_page=1"
 	right := s.get("/customers?per_page=1").want(http.StatusOK)
 	rejected := s.get("/customers?page=0").want(http.StatusBadRequest)
@@ -541,18 +535,16 @@ func TestContractRejectsDeviations(t *testing.T) {
 		"parameter accepted": {"/v1/customers?per_page=200000", right, func(b string) string { return b }, false},
 		"path not described": {"/v1/nothing", right, func(b string) string { return b }, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			shown := test.answer
-			shown.body = []byte(test.with(string(shown.body)))
-			if !test.allow && bytes.Equal(shown.body, test.answer.body) && strings.HasPrefix(test.path, path) {
-				t.Errorf("nothing was changed in %s", shown.body)
-			}
-			request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, test.path, nil)
-			request.Header.Set("X-API-Key", s.key)
-			if err := c.judge(request, nil, shown); (err == nil) != test.allow {
-				t.Errorf("%v", err)
-			}
-		})
+		shown := test.answer
+		shown.body = []byte(test.with(string(shown.body)))
+		if !test.allow && bytes.Equal(shown.body, test.answer.body) && strings.HasPrefix(test.path, path) {
+			t.Errorf("%s: nothing was changed in %s", name, shown.body)
+		}
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, test.path, nil)
+		request.Header.Set("X-API-Key", s.key)
+		if err := c.judge(request, nil, shown); (err == nil) != test.allow {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	unsigned := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 	if err := c.judge(unsigned, nil, right); err == nil {
@@ -579,8 +571,7 @@ func TestContractRejectsDeviations(t *testing.T) {
 // TestDocumentExamples compares every example with its schema.
 func TestDocumentExamples(t *testing.T) {
 	t.Parallel()
-	c, err := theContract()
-	noError(t, err)
+	c := theContract()
 	examples := 0
 	check := func(place string, all ...any) {
 		examples += len(all)

@@ -26,7 +26,7 @@ const definedFields = `{"cf_reason":{"id":"cf_reason","label":"Reason for visit"
 const filled = `"cf_reason":"Back pain","cf_terms":"on"`
 
 // fieldsSite is proSite with custom fields of bookings.
-func fieldsSite(t testing.TB, definitions string) *server {
+func fieldsSite(t *testing.T, definitions string) *server {
 	t.Helper()
 	s := proSite(t)
 	s.define(t, definitions)
@@ -49,7 +49,6 @@ func (s *server) fieldsOf(t testing.TB, booking any) (meta []string, item string
 // TestCustomFieldsOfBooking: a booking stores its custom fields as the add-on's listeners do, and shows
 // them.
 func TestCustomFieldsOfBooking(t *testing.T) {
-	t.Parallel()
 	s := fieldsSite(t, definedFields)
 	fields := []string{"extras", `[{"id":7}]`, "custom_fields", `{"cf_terms":true,"cf_many":["Nuts","","Milk & <b>honey</b> \u00e4/b"],"cf_reason":" <b>Back</b>\npain ","cf_count":0,"cf_secret":"x","cf_other":"y"}`}
 	possible := s.write(http.MethodPost, "/bookings", friday(append(fields, "dry_run", `true`)...)).want(http.StatusOK)
@@ -66,9 +65,7 @@ func TestCustomFieldsOfBooking(t *testing.T) {
 	// "0" has no row, nor have fields that no form shows, or fields of another service.
 	meta, item := s.fieldsOf(t, id)
 	wantEqual(t, []string{"cf_reason=Back\npain", "cf_terms=on", `cf_many=["Nuts","Milk & honey \u00e4\/b"]`}, meta, "meta")
-	if diff := cmp.Diff(`"total_attendees":1,"custom_fields":{"cf_reason":"Back\npain","cf_terms":"on","cf_secret":"x","cf_many":"[\"Nuts\",\"Milk & honey \\u00e4\\\/b\"]","cf_count":"0","cf_other":"y"},"service_extras_ids":"7:1"}`, item); diff != "" {
-		t.Errorf("item data (-want +got):\n%s", diff)
-	}
+	wantEqual(t, `"total_attendees":1,"custom_fields":{"cf_reason":"Back\npain","cf_terms":"on","cf_secret":"x","cf_many":"[\"Nuts\",\"Milk & honey \\u00e4\\\/b\"]","cf_count":"0","cf_other":"y"},"service_extras_ids":"7:1"}`, item, "item data")
 	form := s.send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/x-www-form-urlencoded"}},
 		"service_id=4&agent_id=5&location_id=1&start_date=2027-02-05&start_time=13:00&customer_id=9&custom_fields[cf_reason]=a&custom_fields[cf_terms]=on&custom_fields[cf_many][]=Milk").want(http.StatusCreated)
 	wantEqual(t, any(map[string]any{"cf_reason": "a", "cf_terms": "on", "cf_many": `["Milk"]`}), form.at("data", "meta"), "a form")
@@ -76,7 +73,6 @@ func TestCustomFieldsOfBooking(t *testing.T) {
 
 // TestRequiredCustomFields: a booking without a required field is refused, by field.
 func TestRequiredCustomFields(t *testing.T) {
-	t.Parallel()
 	s := fieldsSite(t, definedFields)
 	before := s.database.Snapshot(t)
 	file := strings.Replace(definedFields, `"file_upload","required":"off"`, `"file_upload","required":"on"`, 1)
@@ -99,16 +95,14 @@ func TestRequiredCustomFields(t *testing.T) {
 		{"too long", definedFields, `{"cf_reason":"` + strings.Repeat("x", 70_000) + `","cf_terms":"on"}`, `4`, 422, map[string]any{"custom_fields.cf_reason": "Too long", "custom_fields": "Too long"}},
 		{"with another mistake", definedFields, `{"cf_terms":"on"}`, `99999`, 400, nil},
 	} {
-		t.Run(c.title, func(t *testing.T) {
-			s.define(t, c.definitions)
-			body := friday("custom_fields", c.fields, "service_id", c.service, "agent_id", `"any"`)
-			for _, query := range []string{"", "?dry_run=1"} {
-				a := s.write(http.MethodPost, "/bookings"+query, body).want(c.status)
-				if diff := cmp.Diff(any(c.details), a.at("error", "details")); c.details != nil && diff != "" {
-					t.Errorf("details (-want +got):\n%s", diff)
-				}
+		s.define(t, c.definitions)
+		body := friday("custom_fields", c.fields, "service_id", c.service, "agent_id", `"any"`)
+		for _, query := range []string{"", "?dry_run=1"} {
+			a := s.write(http.MethodPost, "/bookings"+query, body).want(c.status)
+			if diff := cmp.Diff(any(c.details), a.at("error", "details")); c.details != nil && diff != "" {
+				t.Errorf("%s: details (-want +got):\n%s", c.title, diff)
 			}
-		})
+		}
 	}
 	before.Restore(t)
 	s.define(t, strings.ReplaceAll(definedFields, `"required":"on"`, `"required":"off"`))
@@ -123,7 +117,6 @@ func TestRequiredCustomFields(t *testing.T) {
 // TestCustomFieldsOfAnyAgent: if any agent will do, the chosen one decides which fields are required;
 // fields that all agents require are reported with the other mistakes.
 func TestCustomFieldsOfAnyAgent(t *testing.T) {
-	t.Parallel()
 	s := fieldsSite(t, `{}`)
 	agents := rowsOf(t, s.database, "SELECT DISTINCT c.agent_id FROM wp_latepoint_agents_services c JOIN wp_latepoint_agents a ON a.id = c.agent_id WHERE c.service_id = 4 AND c.location_id = 1 AND a.status = 'active' ORDER BY 1")
 	body := friday("agent_id", `"any"`)
@@ -148,7 +141,6 @@ func TestCustomFieldsOfAnyAgent(t *testing.T) {
 // TestUpdateCustomFields: sent fields change, the others stay. A change that saves the booking needs the
 // required fields; a mere change of status does not.
 func TestUpdateCustomFields(t *testing.T) {
-	t.Parallel()
 	s := fieldsSite(t, definedFields)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("custom_fields", `{`+filled+`,"cf_many":["Nuts"]}`)).want(http.StatusCreated).at("data", "id"))
 	path := "/bookings/" + id
@@ -211,7 +203,6 @@ func TestUpdateCustomFields(t *testing.T) {
 // TestStatementsForCustomFields: a booking takes as many statements with one custom field as with many, and
 // a plain site takes no more with them.
 func TestStatementsForCustomFields(t *testing.T) {
-	t.Parallel()
 	many, all := strings.Builder{}, strings.Builder{}
 	for i := range 20 {
 		fmt.Fprintf(&many, `,"cf_%d":{"label":"%d","type":"text"}`, i, i)
@@ -238,8 +229,7 @@ func TestStatementsForCustomFields(t *testing.T) {
 // TestCustomFieldsElsewhere: bulk requests, bookings of a hold and tools for AI agents accept custom
 // fields; keys that mask personal data may not send them; on a plain site, they are an unknown field.
 func TestCustomFieldsElsewhere(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.define(t, definedFields)
 	a := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("custom_fields", `{`+filled+`}`)+`,`+friday("start_time", `"14:00"`)+`]`).want(http.StatusMultiStatus)
 	wantEqual(t, "custom_fields.cf_reason: This site requires it: Reason for visit1", fmt.Sprint(a.at("results", "errors", 0, "error"), a.at("results", "summary", "successful")), "error and successes")
@@ -276,7 +266,6 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 // TestProFeaturesAloneRefusesNothing: if the owner refuses what is not honoured, a site with Pro Features
 // still takes bookings.
 func TestProFeaturesAloneRefusesNothing(t *testing.T) {
-	t.Parallel()
 	s := fieldsSite(t, definedFields)
 	s.platform.Config.RefuseIgnored = true
 	s.write(http.MethodPost, "/bookings", friday("custom_fields", `{`+filled+`}`)).want(http.StatusCreated)

@@ -20,8 +20,7 @@ func setting(name, value string) string {
 // that the site's settings specify, and by no other.
 func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'five@example.test', phone = '+49301' WHERE id = 5",
 		"UPDATE wp_latepoint_customers SET email = 'nine@example.test', phone = '+49302', wordpress_user_id = NULL WHERE id = 9")
 	before := s.database.Snapshot(t)
@@ -38,52 +37,49 @@ func TestSiteSaysWhoIsTheSameCustomer(t *testing.T) {
 		"no login, always another customer":  {[]string{setting(login, "disabled"), setting(merge, "none")}, false, false},
 		"login by e-mail, tabs hidden later": {[]string{setting(login, "email"), setting(hidden, "on"), setting(merge, "phone")}, true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s.database.Execute(t, c.settings...)
-			taken := func(field string, is bool, body string) {
-				t.Helper()
-				a := s.write(http.MethodPut, "/customers/9", body)
-				posted := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B",`+body[1:])
-				booking := s.write(http.MethodPost, "/bookings", friday())
-				moved := s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", booking.want(http.StatusCreated).at("data", "id")), `{"customer":`+body+`}`)
-				if is {
-					wantUpdateRejected(t, "PUT", a, field)
-					unprocessable(field).check(t, "POST", posted)
-					unprocessable("customer."+field).check(t, "PUT of a booking", moved)
-					return
-				}
-				a.want(http.StatusOK)
-				posted.want(http.StatusCreated)
-				moved.want(http.StatusOK)
+		s.database.Execute(t, c.settings...)
+		taken := func(field string, is bool, body string) {
+			t.Helper()
+			a := s.write(http.MethodPut, "/customers/9", body)
+			posted := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B",`+body[1:])
+			booking := s.write(http.MethodPost, "/bookings", friday())
+			moved := s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", booking.want(http.StatusCreated).at("data", "id")), `{"customer":`+body+`}`)
+			if is {
+				wantUpdateRejected(t, "PUT", a, field)
+				unprocessable(field).check(t, "POST", posted)
+				unprocessable("customer."+field).check(t, "PUT of a booking", moved)
+				return
 			}
-			described := func(is bool, email, phone string) {
-				t.Helper()
-				a := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "",
-					"customer", fmt.Sprintf(`{"first_name":"Ann","last_name":"Other","email":%q,"phone":%q}`, email, phone))).want(http.StatusCreated)
-				if id := fmt.Sprint(a.at("data", "customer", "id")); (id == "5") != is {
-					t.Errorf("%s, %s: customer %s", email, phone, id)
-				}
+			a.want(http.StatusOK)
+			posted.want(http.StatusCreated)
+			moved.want(http.StatusOK)
+		}
+		described := func(is bool, email, phone string) {
+			t.Helper()
+			a := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "",
+				"customer", fmt.Sprintf(`{"first_name":"Ann","last_name":"Other","email":%q,"phone":%q}`, email, phone))).want(http.StatusCreated)
+			if id := fmt.Sprint(a.at("data", "customer", "id")); (id == "5") != is {
+				t.Errorf("%s: %s, %s: customer %s", name, email, phone, id)
 			}
-			described(c.byEmail, "Five@example.test", "+49 399")
-			before.Restore(t)
-			s.database.Execute(t, c.settings...)
-			described(c.byPhone, "other@example.test", "+49 (30) 1")
-			before.Restore(t)
-			s.database.Execute(t, c.settings...)
-			taken("email", c.byEmail, `{"email":"FIVE@example.test"}`)
-			before.Restore(t)
-			s.database.Execute(t, c.settings...)
-			taken("phone", c.byPhone, `{"phone":"+49 30-1"}`)
-			before.Restore(t)
-		})
+		}
+		described(c.byEmail, "Five@example.test", "+49 399")
+		before.Restore(t)
+		s.database.Execute(t, c.settings...)
+		described(c.byPhone, "other@example.test", "+49 (30) 1")
+		before.Restore(t)
+		s.database.Execute(t, c.settings...)
+		taken("email", c.byEmail, `{"email":"FIVE@example.test"}`)
+		before.Restore(t)
+		s.database.Execute(t, c.settings...)
+		taken("phone", c.byPhone, `{"phone":"+49 30-1"}`)
+		before.Restore(t)
 	}
 }
 
 // TestPhoneIsUniqueWhereItIdentifies: of many concurrent requests for one number, to two servers, one
 // succeeds, and many bookings with it all belong to one customer.
 func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, setting("selected_customer_authentication_field_type", "phone"))
 	servers := []*server{s, newServer(t, s.database)}
 	var all sync.WaitGroup
@@ -119,8 +115,7 @@ func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
 // TestFoundByPhone: empty fields are filled, known ones stay, and the address of a customer with a
 // WordPress user is left to the user.
 func TestFoundByPhone(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, setting("selected_customer_authentication_field_type", "phone"),
 		"UPDATE wp_latepoint_customers SET email = '', phone = '+49301', last_name = 'Known', wordpress_user_id = NULL WHERE id = 9",
 		"UPDATE wp_latepoint_customers SET email = '', phone = '+49302', wordpress_user_id = 7 WHERE id = 5")
@@ -146,8 +141,7 @@ const formFields = `{"first_name":{"label":"First Name","required":true,"width":
 // TestWhatTheSiteRequiresOfCustomers: new customers need it, existing ones may not lose it, and those who
 // lacked it before can be booked for and changed.
 func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	form := func(email, phone, notes bool) string {
 		return setting("default_fields_for_customer", fmt.Sprintf(formFields, email, phone, notes))
 	}
@@ -211,8 +205,7 @@ const noFuture = "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE cu
 // TestWarningsAboutFutureBookings: a key books for a customer who has as many bookings as the site's form would let them have,
 // and is told so, on a plain site too.
 func TestWarningsAboutFutureBookings(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, setting("max_future_bookings_per_customer", "1"), noFuture)
 	book := func(fields ...string) answer {
 		t.Helper()
@@ -257,8 +250,7 @@ func TestWarningsAboutFutureBookings(t *testing.T) {
 
 // TestWarningsAboutNoShows: a key books for a customer whom Pro Features restricts, and is told so.
 func TestWarningsAboutNoShows(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	const count = "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'no_show_count', '3')"
 	on, plain := setting("no_show_restrictions_enabled", "on"), activate(pluginFile)
 	for _, step := range []struct {
@@ -289,8 +281,7 @@ func noShowsOf(t testing.TB, database *fixtures.Database, customer int) []string
 // TestNoShowsAreCounted: a customer who does not appear is counted, and no longer if that is taken back, as by the
 // add-on's listener: for each booking once, and a count of 0 deletes its row.
 func TestNoShowsAreCounted(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, setting("no_show_restrictions_enabled", "on"), "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id IN (7, 9)")
 	status := func(booking, status string, want ...string) {
 		t.Helper()
@@ -298,9 +289,7 @@ func TestNoShowsAreCounted(t *testing.T) {
 		wantEqual(t, want, noShowsOf(t, s.database, 2), "%s of booking %s", status, booking)
 	}
 	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show","dry_run":true}`).want(http.StatusOK)
-	if got := noShowsOf(t, s.database, 2); len(got) != 0 {
-		t.Errorf("after a dry run: %v", got)
-	}
+	wantEqual(t, []string(nil), noShowsOf(t, s.database, 2), "after a dry run")
 	status("7", "no_show", "no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on")
 	status("7", "no_show", "no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on")
 	status("9", "no_show", "no_show_booking_ids|[7,9]", "no_show_count|2", "no_show_flag|on")
@@ -319,10 +308,9 @@ func TestNoShowsAreCounted(t *testing.T) {
 }
 
 // TestNoShowsWithoutCount: what was not counted when it happened is a count of 0 afterwards, as in the add-on, and no other
-// change counts.
+// change counts. The customer whom the booking has then is counted.
 func TestNoShowsWithoutCount(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, setting("no_show_restrictions_enabled", "on"), "UPDATE wp_latepoint_bookings SET status = 'no_show', customer_id = 2 WHERE id = 7",
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (2, 'no_show_booking_ids', 'none')")
 	s.write(http.MethodPut, "/bookings/7", `{"notes":"x"}`).want(http.StatusOK)
@@ -332,20 +320,12 @@ func TestNoShowsWithoutCount(t *testing.T) {
 
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET customer_id = 8000 WHERE id = 7")
 	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show"}`).want(http.StatusOK)
-	if got := noShowsOf(t, s.database, 8000); len(got) != 0 {
-		t.Errorf("of a customer who does not exist: %v", got)
-	}
-}
+	wantEqual(t, []string(nil), noShowsOf(t, s.database, 8000), "of a customer who does not exist")
 
-// TestNoShowsOfCustomerWhoGetsTheBooking: the customer whom the booking has then is counted.
-func TestNoShowsOfCustomerWhoGetsTheBooking(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
-	s.database.Execute(t, setting("no_show_restrictions_enabled", "on"), "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id = 7")
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id = 7")
 	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show","customer_id":9}`).want(http.StatusOK)
-	if got, other := noShowsOf(t, s.database, 9), noShowsOf(t, s.database, 2); len(got) != 3 || len(other) != 0 {
-		t.Errorf("counted %v, and of the one before %v", got, other)
-	}
+	wantEqual(t, []string{"no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on"}, noShowsOf(t, s.database, 9), "of the customer who gets the booking")
+	wantEqual(t, []string{"no_show_booking_ids|[]", "no_show_count|0", "no_show_flag|off"}, noShowsOf(t, s.database, 2), "of the customer before")
 }
 
 // TestNoShowsAreNotCounted: nothing is counted where the site does not.
@@ -353,16 +333,13 @@ func TestNoShowsAreNotCounted(t *testing.T) {
 	t.Parallel()
 	for title, site := range map[string]fixtures.Site{"a plain site": fixtures.SiteA().WithFewBookings(), "switched off": fixtures.SiteA().WithFewBookings().WithProFeatures()} {
 		t.Run(title, func(t *testing.T) {
-			t.Parallel()
-			s := newWriter(t, site)
+			s := ownWriter(t, site)
 			if title == "a plain site" {
 				s.database.Execute(t, setting("no_show_restrictions_enabled", "on"))
 			}
 			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id = 7")
 			s.write(http.MethodPut, "/bookings/7", `{"status":"no_show"}`).want(http.StatusOK)
-			if got := noShowsOf(t, s.database, 2); len(got) != 0 {
-				t.Errorf("counted %v", got)
-			}
+			wantEqual(t, []string(nil), noShowsOf(t, s.database, 2), "counted")
 		})
 	}
 }

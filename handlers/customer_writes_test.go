@@ -5,12 +5,19 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/handlers"
 )
 
 // fullCustomer is a new customer with every field.
@@ -19,8 +26,7 @@ const fullCustomer = `{"first_name":" Rita ","last_name":"<b>Neu</b>","email":"R
 	"avatar_image_id":"77","custom_fields":{"cf_insur1":"private","colour":"blue","visits":3,"member":true,"banned":false,"zero":"0","none":"","nothing":null},"unknown":{}}`
 
 func TestCreateCustomer(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	full := s.write(http.MethodPost, "/customers", fullCustomer).want(http.StatusCreated)
 	golden(t, "customer_created", full.body)
 	least := s.write(http.MethodPost, "/customers", `{"first_name":"Rita","last_name":"Neu"}`).want(http.StatusCreated)
@@ -64,8 +70,7 @@ func summarizeChanges(changes []fixtures.Change) []string {
 }
 
 func TestUpdateCustomer(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := ownWriter(t, fixtures.SiteA())
 	a := s.write(http.MethodPut, "/customers/9", fullCustomerPatch).want(http.StatusOK)
 	golden(t, "customer_updated", a.body)
 	read := s.get("/customers/9").want(http.StatusOK)
@@ -75,11 +80,7 @@ func TestUpdateCustomer(t *testing.T) {
 		"nothing": "", "an empty object": "{}", "an empty list": "[]", "unknown fields": `{"id":5,"uuid":"x","cms_user_id":1,"wordpress_user_id":1,"password":"x"}`,
 		"no fields": `{"custom_fields":{}}`, "none of a list": `{"custom_fields":[]}`, "what there is": fullCustomerPatch,
 	} {
-		t.Run(name, func(t *testing.T) {
-			if again := s.write(http.MethodPut, "/customers/9", body).want(http.StatusOK); string(again.body) != string(a.body) {
-				t.Errorf("%s", again.body)
-			}
-		})
+		wantEqual(t, string(a.body), string(s.write(http.MethodPut, "/customers/9", body).want(http.StatusOK).body), "the same change again, as %s", name)
 	}
 	wantNoWrites(t, "no changes", before)
 }
@@ -98,26 +99,17 @@ func wantUpdateRejected(t testing.TB, where string, a answer, fields ...string) 
 			Details map[string]string
 		}
 	}
-	if err := json.Unmarshal(a.body, &body); err != nil {
-		t.Fatalf("%s: %.500s", where, a.body)
+	err := json.Unmarshal(a.body, &body)
+	if err != nil || a.status != http.StatusBadRequest || body.Code != "customer_update_failed" || body.Data.Status != http.StatusBadRequest || !strings.HasPrefix(body.Message, "Error updating customer: ") {
+		t.Errorf("%s: %d %.500s", where, a.status, a.body)
 	}
-	got := slices.Sorted(maps.Keys(body.Data.Details))
-	if a.status != http.StatusBadRequest || body.Code != "customer_update_failed" || body.Data.Status != http.StatusBadRequest ||
-		!strings.HasPrefix(body.Message, "Error updating customer: ") || !slices.Equal(got, slices.Sorted(slices.Values(fields))) {
-		t.Errorf("%s: want %v: %d %.500s", where, fields, a.status, a.body)
-	}
-	for field, message := range body.Data.Details {
-		if message == "" {
-			t.Errorf("%s: no message for %s", where, field)
-		}
-	}
+	wantDetails(t, where, fields, body.Data.Details)
 }
 
 // TestRejectedCustomers sends invalid customers to both routes: the response names the fields in the
 // route's shape, and nothing is written.
 func TestRejectedCustomers(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	long := strings.Repeat("ü", 40_000)
 	manyFields := func(n int) string {
@@ -148,17 +140,15 @@ func TestRejectedCustomers(t *testing.T) {
 		`"first_name":[],"email":"x","status":"x","custom_fields":{"city":"x","cf_a":[]},"country":"x"`: badRequest(
 			"first_name", "email", "status", "custom_fields.city", "custom_fields.cf_a", "country"),
 	} {
-		t.Run(body, func(t *testing.T) {
-			where := fmt.Sprintf("%.80s", body)
-			wantUpdateRejected(t, "PUT "+where, s.write(http.MethodPut, "/customers/9", "{"+body+"}"), want.fields...)
-			post := body
-			for _, name := range []string{"first_name", "last_name"} {
-				if !strings.Contains(body, `"`+name+`"`) {
-					post += `,"` + name + `":"X"`
-				}
+		where := fmt.Sprintf("%.80s", body)
+		wantUpdateRejected(t, "PUT "+where, s.write(http.MethodPut, "/customers/9", "{"+body+"}"), want.fields...)
+		post := body
+		for _, name := range []string{"first_name", "last_name"} {
+			if !strings.Contains(body, `"`+name+`"`) {
+				post += `,"` + name + `":"X"`
 			}
-			want.check(t, "POST "+where, s.write(http.MethodPost, "/customers", "{"+post+"}"))
-		})
+		}
+		want.check(t, "POST "+where, s.write(http.MethodPost, "/customers", "{"+post+"}"))
 	}
 	wantNoWrites(t, "refused customers", before)
 	wantUpdateRejected(t, "a blank name", s.write(http.MethodPut, "/customers/9", `{"first_name":" ","status":"pending"}`), "first_name", "status")
@@ -166,18 +156,13 @@ func TestRejectedCustomers(t *testing.T) {
 	badRequest("cms_user_id").check(t, "an odd user", s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":"x"}`))
 	s.write(http.MethodPut, "/customers/9", "{"+manyFields(200)+"}").want(http.StatusOK)
 	reused := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","email":"customer12@example.test"}`)
-	if want := `{"status":"error","error":{"code":"validation_failed","message":"Validation failed","details":{"email":"This email belongs to another customer"}}}`; string(reused.body) != want {
-		t.Errorf("%s", reused.body)
-	}
+	wantEqual(t, `{"status":"error","error":{"code":"validation_failed","message":"Validation failed","details":{"email":"This email belongs to another customer"}}}`, string(reused.body), "an address in use")
 	conflict := s.write(http.MethodPut, "/customers/9", `{"email":"customer12@example.test"}`)
-	if want := `{"code":"customer_update_failed","message":"Error updating customer: email: This email belongs to another customer","data":{"status":400,"details":{"email":"This email belongs to another customer"}}}`; string(conflict.body) != want {
-		t.Errorf("%s", conflict.body)
-	}
+	wantEqual(t, `{"code":"customer_update_failed","message":"Error updating customer: email: This email belongs to another customer","data":{"status":400,"details":{"email":"This email belongs to another customer"}}}`, string(conflict.body), "conflict")
 }
 
 func TestDeleteCustomer(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA())
+	s := ownWriter(t, fixtures.SiteA())
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE customer_id = 268")
 	before := s.database.Snapshot(t)
 	if a := s.write(http.MethodDelete, "/customers/268", "").want(http.StatusBadRequest); string(a.body) !=
@@ -188,9 +173,7 @@ func TestDeleteCustomer(t *testing.T) {
 	created := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","custom_fields":{"cf_a":"x"}}`).want(http.StatusCreated)
 	path := fmt.Sprintf("/customers/%v", created.at("data", "id"))
 	gone := s.write(http.MethodDelete, path, "").want(http.StatusOK)
-	if want := fmt.Sprintf(`{"success":true,"message":"Customer deleted successfully","data":{"deleted_customer_id":%v,"deleted_at":"2026-11-21 00:43:00"}}`, created.at("data", "id")); string(gone.body) != want {
-		t.Errorf("%s", gone.body)
-	}
+	wantEqual(t, fmt.Sprintf(`{"success":true,"message":"Customer deleted successfully","data":{"deleted_customer_id":%v,"deleted_at":"2026-11-21 00:43:00"}}`, created.at("data", "id")), string(gone.body), "answer to the deletion")
 	s.get(path).want(http.StatusNotFound)
 	s.write(http.MethodDelete, path, "").want(http.StatusNotFound)
 }
@@ -198,8 +181,7 @@ func TestDeleteCustomer(t *testing.T) {
 // TestEmailIsUnique: of a hundred concurrent requests for the same e-mail address, to two servers, one
 // succeeds.
 func TestEmailIsUnique(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	servers := []*server{s, newServer(t, s.database)}
 	var created sync.Map
 	var all sync.WaitGroup
@@ -241,17 +223,13 @@ func TestLettersThatTablesLack(t *testing.T) {
 		s := newWriter(t, fixtures.SiteA().WithFewBookings())
 		body := strings.ReplaceAll(`{"first_name":"X","last_name":"X","notes":"X","city":"X","custom_fields":{"X":"x","cf_a":"X"}}`, "X", letter)
 		before := s.database.Snapshot(t)
-		if got := s.write(http.MethodPost, "/customers", body).want(http.StatusCreated).at("data", "custom_fields"); got.(map[string]any)[letter] != "x" {
-			t.Errorf("custom_fields %v", got)
-		}
+		wantEqual(t, "x", s.write(http.MethodPost, "/customers", body).want(http.StatusCreated).at("data", "custom_fields").(map[string]any)[letter], "custom_fields")
 		before.Restore(t)
 		s.database.Execute(t, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET "+charset, "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET "+charset)
 		old := newServer(t, s.database)
 		rejected := old.write(http.MethodPost, "/customers", body)
 		unprocessable("first_name", "last_name", "notes", "city", "custom_fields."+letter, "custom_fields.cf_a").check(t, charset, rejected)
-		if got, want := rejected.at("error", "details", "city"), "Has characters that the site's database cannot store, such as '"+letter+"'"; got != want {
-			t.Errorf("%v, want %s", got, want)
-		}
+		wantEqual(t, "Has characters that the site's database cannot store, such as '"+letter+"'", rejected.at("error", "details", "city"), "city")
 		wantUpdateRejected(t, "PUT", old.write(http.MethodPut, "/customers/9", `{"first_name":"`+letter+`"}`), "first_name")
 		old.write(http.MethodPost, "/customers", `{"first_name":"Zoë","last_name":"Größe","notes":"12 € „so“","custom_fields":{"größe":"ü"}}`).want(http.StatusCreated)
 	}
@@ -259,8 +237,7 @@ func TestLettersThatTablesLack(t *testing.T) {
 
 // TestCustomersHaveNoTags: texts that appear in the site's mails never contain a tag.
 func TestCustomersHaveNoTags(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	const evil = `<script>alert(1)</script><img src=x onerror=alert(1)>ok`
 	a := s.write(http.MethodPost, "/customers", strings.ReplaceAll(`{"first_name":"E","last_name":"E","notes":"E","admin_notes":"E","address":"E","city":"E","state":"E","zipcode":"E","custom_fields":{"cf_a":"E"}}`, `:"E"`, `:"`+evil+`"`)).want(http.StatusCreated)
 	if strings.ContainsAny(string(a.body), "<>") || strings.Count(string(a.body), `"ok"`) != 9 {
@@ -271,8 +248,7 @@ func TestCustomersHaveNoTags(t *testing.T) {
 // TestCustomFieldsWithoutTable: a custom field is not written if its name cannot be recorded, because it
 // could not be read back.
 func TestCustomFieldsWithoutTable(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "DROP TABLE wp_bookside_customer_fields")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"favourite_chair":"b"}}`).want(http.StatusServiceUnavailable)
@@ -283,8 +259,7 @@ func TestCustomFieldsWithoutTable(t *testing.T) {
 // TestMetaOfAddOnsIsNoCustomField: a name under which others store data about customers cannot become a
 // custom field, which would show and overwrite their data. A name that the settings define can.
 func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.Small(now))
+	s := ownWriter(t, fixtures.Small(now))
 	s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'stripe_customer_id', 'cus_5'), (5, 'allergies', 'nuts')", "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_customer'",
 		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_fields_for_customer', '{"allergies":{"id":"allergies"}}')`)
 	for _, request := range []struct {
@@ -297,9 +272,7 @@ func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 		{http.MethodPost, "/customers", http.StatusUnprocessableEntity, `{"first_name":"Ann","last_name":"Lee","email":"ann.lee@example.com","custom_fields":{"stripe_customer_id":"x"}}`},
 	} {
 		a := s.write(request.method, request.path, request.body).want(request.status)
-		if text := string(a.body); !strings.Contains(strings.ToLower(text), "custom_fields.stripe_customer_id") {
-			t.Errorf("%s %s: %s", request.method, request.path, text)
-		}
+		wantContains(t, "custom_fields.stripe_customer_id", strings.ToLower(string(a.body)), "%s %s", request.method, request.path)
 	}
 	s.write(http.MethodPut, "/customers/6", `{"custom_fields":{"allergies":"none","colour":"red"}}`).want(http.StatusOK)
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"colour":"blue"}}`).want(http.StatusOK) // written by the API earlier
@@ -310,8 +283,7 @@ func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 // TestCustomFieldsAreBounded: a customer's custom fields have a total limit, because lists, changes and
 // webhooks send all of them. Fields that already exceed it can be made smaller.
 func TestCustomFieldsAreBounded(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.Small(now))
+	s := ownWriter(t, fixtures.Small(now))
 	fields := func(prefix string, size int) string {
 		var sent []string
 		for i := range 3 {
@@ -321,9 +293,7 @@ func TestCustomFieldsAreBounded(t *testing.T) {
 	}
 	s.write(http.MethodPut, "/customers/5", fields("a", 60_000)).want(http.StatusOK)
 	a := s.write(http.MethodPut, "/customers/5", fields("b", 60_000)).want(http.StatusBadRequest)
-	if text := string(a.body); !strings.Contains(text, "at most 262144 bytes together") {
-		t.Error(text)
-	}
+	wantContains(t, "at most 262144 bytes together", string(a.body), "answer")
 	s.write(http.MethodPut, "/customers/5", fields("a", 59_000)).want(http.StatusOK)
 	s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (5, 'cf_php0', REPEAT('y', 65000)), (5, 'cf_php1', REPEAT('y', 65000)), (5, 'cf_php2', REPEAT('y', 65000))")
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"cf_a0":""}}`).want(http.StatusOK)
@@ -333,8 +303,7 @@ func TestCustomFieldsAreBounded(t *testing.T) {
 // TestCustomFieldsThatDifferInCase: the database treats names that differ only in case as one, and so does
 // the plugin: they share a row.
 func TestCustomFieldsThatDifferInCase(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.Small(now))
+	s := ownWriter(t, fixtures.Small(now))
 	const rows = "SELECT GROUP_CONCAT(meta_key, '=', meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 5 AND meta_key = 'cf_case'"
 	for _, sent := range []string{`{"CF_CASE":"one","cf_case":"two"}`, `{"cf_Case":"two"}`, `{"CF_CASE":"one","CF_OTHER":"four","cf_casE":"three","cf_case":"two"}`, `{"CF_CASE":"one","cf_case":"two"}`} {
 		s.write(http.MethodPut, "/customers/5", `{"custom_fields":`+sent+`}`).want(http.StatusOK)
@@ -353,4 +322,234 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 		}
 	}
 	wantEqual(t, "secret,secret", scalar[string](t, s, "SELECT GROUP_CONCAT(meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 8 AND meta_key IN ('addon_token', 'allergies')"), "metadata of an add-on")
+}
+
+// usersSite serves a site that creates a WordPress user for each of its
+// customers.
+func usersSite(t *testing.T) *server {
+	t.Helper()
+	t.Parallel()
+	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s.database.MakeCustomersUsers(t)
+	return s
+}
+
+// userOf returns what WordPress finds about a customer's user: columns of the
+// user, and metadata as stored.
+func (s *server) userOf(customer any) map[string]string {
+	s.t.Helper()
+	user := map[string]string{}
+	for _, row := range s.query(`
+		SELECT n.name, CASE n.name WHEN 'user_login' THEN u.user_login WHEN 'user_nicename' THEN u.user_nicename WHEN 'user_email' THEN u.user_email
+			WHEN 'display_name' THEN u.display_name ELSE m.meta_value END
+		FROM wp_latepoint_customers AS c
+		JOIN wp_users AS u ON u.ID = c.wordpress_user_id
+		JOIN (SELECT 'user_login' AS name UNION SELECT 'user_nicename' UNION SELECT 'user_email' UNION SELECT 'display_name' UNION SELECT 'nickname'
+			UNION SELECT 'first_name' UNION SELECT 'last_name' UNION SELECT 'wp_capabilities') AS n
+		LEFT JOIN wp_usermeta AS m ON m.user_id = u.ID AND m.meta_key = n.name
+		WHERE c.id = ?`, fmt.Sprint(customer)).Rows {
+		if row[1] != nil {
+			user[row[0].(string)] = row[1].(string)
+		}
+	}
+	return user
+}
+
+// asJSON encodes a text as requests do.
+func asJSON(text string) string {
+	encoded, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(encoded)
+}
+
+// serializeText returns a text as WordPress stores one that looks serialised.
+func serializeText(text string) string { return fmt.Sprintf("s:%d:", len(text)) + `"` + text + `";` }
+
+// TestNamesNeverBecomePHPObjects: a customer's name never becomes a PHP object,
+// however it reaches the WordPress user: in a new or changed customer, or with
+// a booking.
+func TestNamesNeverBecomePHPObjects(t *testing.T) {
+	s := usersSite(t)
+	const object, list = `O:12:"Some_Class":1:{s:4:"file";s:11:"/etc/passwd";}`, `a:1:{i:0;O:12:"Some_Class":0:{}}`
+	created := s.write(http.MethodPost, "/customers", `{"first_name":`+asJSON(object)+`,"last_name":`+asJSON(list)+`,"email":"rita.neu@example.test"}`).want(http.StatusCreated)
+	customer := created.at("data", "id")
+	wantEqual(t, object, created.at("data", "first_name"), "the customer's first name")
+	user := s.userOf(customer)
+	if diff := cmp.Diff(map[string]string{
+		"user_login": "rita.neu@example.test", "user_nicename": "rita-neuexample-test", "user_email": "rita.neu@example.test", "display_name": object + " " + list,
+		"nickname": "rita.neu@example.test", "first_name": serializeText(object), "last_name": serializeText(list), "wp_capabilities": `a:1:{s:18:"latepoint_customer";b:1;}`,
+	}, user); diff != "" {
+		t.Error(diff)
+	}
+	check := func(how, name, want string) {
+		t.Helper()
+		wantEqual(t, want, s.userOf(customer)[name], "%s: %s is stored", how, name)
+	}
+	path := fmt.Sprintf("/customers/%v", customer)
+	s.write(http.MethodPut, path, `{"first_name":"Rita","last_name":`+asJSON(object)+`}`).want(http.StatusOK)
+	check("changed", "first_name", "Rita")
+	check("changed", "last_name", serializeText(object))
+
+	booking := s.write(http.MethodPost, "/bookings", friday("customer_id", fmt.Sprint(customer))).want(http.StatusCreated)
+	s.write(http.MethodPut, fmt.Sprintf("/bookings/%v", booking.at("data", "id")), `{"customer":{"first_name":`+asJSON(object)+`}}`).want(http.StatusOK)
+	check("changed with a booking", "first_name", serializeText(object))
+
+	fresh := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "",
+		"customer", `{"first_name":`+asJSON(object)+`,"last_name":"N;","email":"rita.neu2@example.test"}`)).want(http.StatusCreated)
+	customer = fresh.at("data", "customer", "id")
+	check("new with a booking", "first_name", serializeText(object))
+	check("new with a booking", "last_name", `s:2:"N;";`)
+	bulk := s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[`+friday("start_time", `"15:00"`, "customer_id", "",
+		"customer", `{"first_name":"E:7:\"Foo:Bar\";","last_name":"b:1;x","email":"rita.neu3@example.test"}`)+`]}`)
+	if got := bulk.at("results", "success", 0, "data", "customer", "id"); got != nil {
+		customer = got
+		check("new with many bookings", "first_name", serializeText(`E:7:"Foo:Bar";`))
+		check("new with many bookings", "last_name", serializeText("b:1;x"))
+	} else {
+		t.Errorf("%s", bulk.body)
+	}
+	t.Run("read by PHP", func(t *testing.T) {
+		for _, name := range []string{"first_name", "last_name", "wp_capabilities"} {
+			want := map[string]string{"wp_capabilities": "array"}[name]
+			if want == "" {
+				want = "string"
+			}
+			php := exec.CommandContext(t.Context(), fixtures.RequireTool(t, "php"), "-r", `echo gettype(unserialize(stream_get_contents(STDIN)));`)
+			php.Stdin = strings.NewReader(s.userOf(customer)[name])
+			if got, err := php.Output(); err != nil || string(got) != want {
+				t.Errorf("%s is an %s in PHP, error %v", name, got, err)
+			}
+		}
+	})
+}
+
+// TestOtherTextsNeverBecomePHPObjects: no other text of a request is
+// unserialized, not even if the customer's user exists.
+func TestOtherTextsNeverBecomePHPObjects(t *testing.T) {
+	s := usersSite(t)
+	const object = `O:12:"Some_Class":0:{}`
+	before := s.database.Snapshot(t)
+	s.write(http.MethodPut, "/customers/5", strings.ReplaceAll(`{"first_name":X,"last_name":X,"notes":X,"admin_notes":X,"address":X,"city":X,"state":X,"zipcode":X,"custom_fields":{"cf_a":X}}`,
+		"X", asJSON(object))).want(http.StatusOK)
+	names := 0
+	for _, change := range fixtures.Changes(before, before.Again(t)) {
+		switch change.Table {
+		case "usermeta":
+			names++
+			wantEqual(t, serializeText(object), change.Changed["meta_value"][1], "metadata of the user is stored")
+		case "options", "sitemeta", "latepoint_settings", "latepoint_sessions":
+			t.Errorf("%s %s", change.Op, change.Table)
+		}
+	}
+	wantEqual(t, 2, names, "changed names of the user")
+}
+
+// TestUsersEqualThoseOfWordPress: a user's names and login are those that
+// WordPress derives from the customer.
+func TestUsersEqualThoseOfWordPress(t *testing.T) {
+	s := usersSite(t)
+	for i, c := range []struct {
+		first, last, email string
+		want               map[string]string
+	}{
+		{`O'Brien "OB" & Sons`, `back\slash`, "o'neill+tag@example.test", map[string]string{
+			"user_login": "oneilltag@example.test", "user_nicename": "oneilltagexample-test", "user_email": "o'neill+tag@example.test", "nickname": "oneilltag@example.test",
+			"first_name": `O'Brien "OB" &amp; Sons`, "last_name": "backslash", "display_name": `O'Brien "OB" &amp; Sons backslash`,
+		}},
+		{"a<b", "&eacute; &bogus; 1 < 2 > 0 < b >", "a&b@example.test", map[string]string{
+			"user_login": "ab@example.test", "user_nicename": "abexample-test", "user_email": "a&b@example.test", "nickname": "ab@example.test",
+			"first_name": "a&lt;b", "last_name": "&eacute; &amp;bogus; 1  0 &lt; b &gt;", "display_name": "a&lt;b &eacute; &amp;bogus; 1  0 &lt; b &gt;",
+		}},
+		{"A", "B", "a+b@example.test", map[string]string{}}, // the login is taken
+	} {
+		created := s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":%s,"last_name":%s,"email":%s}`, asJSON(c.first), asJSON(c.last), asJSON(c.email))).want(http.StatusCreated)
+		user := s.userOf(created.at("data", "id"))
+		delete(user, "wp_capabilities")
+		wantEqual(t, c.want, user, "%d", i)
+		wantEqual(t, c.email, created.at("data", "email"), "%d: the customer's e-mail", i)
+	}
+	s.write(http.MethodPut, "/customers/5", `{"first_name":"R & B","email":"r&b@example.test"}`).want(http.StatusOK)
+	if user := s.userOf(5); user["first_name"] != "R &amp; B" || user["user_email"] != "r&b@example.test" {
+		t.Errorf("changed: %v", user)
+	}
+}
+
+// askFor sends a request for a WordPress user, and returns the body and the code of an error.
+func (s *server) askFor(user keys.Key, method, target, body string) (status int, answer, code string) {
+	s.t.Helper()
+	user.Kind = keys.User
+	r := httptest.NewRequestWithContext(s.t.Context(), method, "/v1"+target, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	status, _, text := handlers.AskFor(s.handler, user, r)
+	var failure struct {
+		Code  string
+		Error struct{ Code string }
+	}
+	if err := json.Unmarshal(text, &failure); err != nil {
+		s.t.Fatalf("%s: %v", text, err)
+	}
+	return status, string(text), failure.Code + failure.Error.Code
+}
+
+// TestRequestsForUsers: what WordPress asks for a user needs no key, is limited by the user's rights alone, and is entered
+// into the journal as theirs. Nobody else can ask in the name of a user.
+func TestRequestsForUsers(t *testing.T) {
+	s := ownServer(t, fixtures.SiteA(), func(o *handlers.Options) {
+		o.RateLimit.Enabled, o.RateLimit.Live.PerMinute = true, 1
+	})
+	const day = "2026-12-07"
+	at := func(agent any, start string) string {
+		return fmt.Sprintf(`{"service_id":1,"agent_id":%v,"location_id":1,"customer_id":1,"start_date":%q,"start_time":%q}`, agent, day, start)
+	}
+	writer := keys.Key{UserID: 77, Permissions: []string{"write_bookings"}, Scope: domain.Scope{Agents: []int64{2}}}
+	free := func() []string {
+		t.Helper()
+		_, body, _ := s.askFor(keys.Key{Permissions: []string{"read_availability"}}, http.MethodGet, "/availability?service_id=1&agent_id=2&date="+day, "")
+		var found struct {
+			Data struct {
+				Starts []string `json:"available_slots"`
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &found); err != nil || len(found.Data.Starts) < 3 {
+			t.Fatalf("%s: %v", body, err)
+		}
+		return found.Data.Starts
+	}
+	starts := free()
+	status, body, _ := s.askFor(writer, http.MethodPost, "/bookings", at(`"any"`, starts[0]))
+	var made struct {
+		Data struct {
+			ID    int64
+			Agent struct{ ID json.Number }
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &made); err != nil || status != http.StatusCreated || made.Data.Agent.ID != "2" {
+		t.Fatalf("%d %s: %v", status, body, err)
+	}
+	if status, body, _ := s.askFor(writer, http.MethodPut, fmt.Sprint("/bookings/", made.Data.ID), `{"status":"cancelled"}`); status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+	var entered, remembered int
+	query := fmt.Sprintf("SELECT (SELECT COUNT(*) FROM wp_bookside_change_inbox WHERE resource = 'bookings' AND resource_id = %d AND origin = 'site' AND actor_id = 77), (SELECT COUNT(*) FROM wp_bookside_booking_customers)", made.Data.ID)
+	if err := s.database.SQL.QueryRowContext(t.Context(), query).Scan(&entered, &remembered); err != nil || entered != 2 || remembered != 0 {
+		t.Errorf("%d changes of the user, and %d records of a key: %v", entered, remembered, err)
+	}
+	for name, c := range map[string]struct {
+		user         keys.Key
+		method, path string
+		body         string
+		want         string
+	}{
+		"another agent":         {writer, http.MethodPost, "/bookings", at(1, starts[1]), "outside_key_limits"},
+		"another's booking":     {keys.Key{Permissions: writer.Permissions, Scope: domain.Scope{Agents: []int64{1}}}, http.MethodPut, fmt.Sprint("/bookings/", made.Data.ID), `{"status":"approved"}`, "booking_not_found"},
+		"without a permission":  {keys.Key{}, http.MethodPost, "/bookings", at(2, starts[1]), "insufficient_permissions"},
+		"beyond the permission": {writer, http.MethodGet, "/customers/1", "", "insufficient_permissions"},
+	} {
+		if status, body, code := s.askFor(c.user, c.method, c.path, c.body); code != c.want {
+			t.Errorf("%s: %d %s, want %s", name, status, body, c.want)
+		}
+	}
+	s.do(http.MethodGet, "/v1/availability?service_id=1&agent_id=2&date="+day, nil).want(http.StatusUnauthorized)
 }

@@ -16,8 +16,7 @@ var customerList = listing{path: "/customers", from: "{customers} c", order: "c.
 // models and rows.
 func TestCustomers(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	customerList.pages(t, s)
 	golden(t, "customer_list", s.get("/customers?last_name=weber&per_page=5").want(http.StatusOK).body)
 	golden(t, "customer_10", s.get("/customers/10").want(http.StatusOK).body)
@@ -86,8 +85,7 @@ var recordedCounts = map[string]struct {
 }
 
 func TestCustomerCountsEqualThePlugins(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	for id, want := range recordedCounts {
 		a := s.get("/customers/" + id + "?include=bookings,upcoming_bookings,past_bookings&bookings_limit=100").want(http.StatusOK)
 		for name, value := range map[string]any{"total_bookings": strconv.Itoa(want.total), "future_bookings": strconv.Itoa(want.future), "cancelled_bookings": number(want.cancelled)} {
@@ -102,8 +100,7 @@ func TestCustomerCountsEqualThePlugins(t *testing.T) {
 // TestBookingsOfACustomer reads the 11 bookings of customer 188. Upcoming ones are sorted next first,
 // others latest first; cancelled ones are neither upcoming nor past.
 func TestBookingsOfACustomer(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	const (
 		mine     = "SELECT b.id FROM {bookings} b WHERE b.customer_id = 188"
 		begun    = " AND (b.start_date < '2026-11-21' OR b.start_date = '2026-11-21' AND b.start_time <= 103)"
@@ -125,28 +122,25 @@ func TestBookingsOfACustomer(t *testing.T) {
 		"include=past_bookings&bookings_status=cancelled":                     {"past_bookings": mine + " AND FALSE"},
 		"bookings_limit=3&bookings_status=pending":                            {},
 	} {
-		t.Run(query, func(t *testing.T) {
-			a := s.get("/customers/188?" + escapeQuery(query)).want(http.StatusOK)
-			record := a.at("data").(map[string]any)
-			for _, name := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
-				statement, asked := want[name]
-				shown, there := record[name]
-				if asked != there {
-					t.Errorf("%s present: %v", name, there)
-					continue
-				}
-				if !asked {
-					continue
-				}
-				wantEqual(t, s.ids(t, statement), idsOf(shown), "%s", name)
+		a := s.get("/customers/188?" + escapeQuery(query)).want(http.StatusOK)
+		record := a.at("data").(map[string]any)
+		for _, name := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
+			statement, asked := want[name]
+			shown, there := record[name]
+			if asked != there {
+				t.Errorf("%s: %s present: %v", query, name, there)
+				continue
 			}
-		})
+			if !asked {
+				continue
+			}
+			wantEqual(t, s.texts(statement), idsOf(shown), "%s: %s", query, name)
+		}
 	}
 }
 
 func TestCustomerFiltersOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	customerList.finds(t, s, []find{
 		{query: "per_page=2"}, // two with the same time, one without a date, one with a zero date
 		{query: "is_guest=1", where: "c.id IN (2, 4, 5, 7, 10)"},
@@ -167,10 +161,8 @@ func TestCustomerFiltersOfTheEdgeSite(t *testing.T) {
 // TestCustomFields: custom fields are those in the settings, those of the plugin's form (cf_…) and those
 // written through the API; profile fields are not.
 func TestCustomFields(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	s := newServer(t, database)
-	database.Execute(t,
+	s := ownServer(t, fixtures.Edge())
+	s.database.Execute(t,
 		`UPDATE wp_latepoint_settings SET value = '{"allergies":{"id":"allergies","label":"Allergies"}}' WHERE name = 'custom_fields_for_customer'`,
 		"INSERT INTO wp_bookside_customer_fields (meta_key) VALUES ('loyalty')",
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'allergies', '0'), (9, 'loyalty', 'gold'), (9, 'password_hint', 'x'), (9, 'cf_zip', ''),"+
@@ -185,10 +177,8 @@ func TestCustomFields(t *testing.T) {
 
 // TestGuestFilterAcceptsNumbers: is_guest is a number, and imports have left values other than 0 and 1.
 func TestGuestFilterAcceptsNumbers(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t, "UPDATE wp_latepoint_customers SET is_guest = 2 WHERE id = 8", "UPDATE wp_latepoint_customers SET is_guest = -1 WHERE id = 9")
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Edge())
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET is_guest = 2 WHERE id = 8", "UPDATE wp_latepoint_customers SET is_guest = -1 WHERE id = 9")
 	s.wantFields(t, "/customers/8", map[string]any{"is_guest": "1"})
 	s.wantFields(t, "/customers/9", map[string]any{"is_guest": "1"})
 	customerList.finds(t, s, []find{
@@ -201,47 +191,30 @@ func TestGuestFilterAcceptsNumbers(t *testing.T) {
 // TestBookingOfThisMinuteHasBegun: a booking that begins in the current minute
 // has begun.
 func TestBookingOfThisMinuteHasBegun(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		start          string
-		last, next     any
-		past, upcoming []string
-	}{
-		"a minute ago": {"102", "2026-11-21", nil, []string{"20"}, []string{}},
-		"now":          {"103", "2026-11-21", nil, []string{"20"}, []string{}},
-		"in a minute":  {"104", nil, "2026-11-21", []string{}, []string{"20"}},
-		"at midnight":  {"0", "2026-11-21", nil, []string{"20"}, []string{}},
-		"before it":    {"1439", nil, "2026-11-21", []string{}, []string{"20"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			database := fixtures.New(t, fixtures.Edge())
-			database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '2026-11-21', status = 'approved', start_time = "+c.start+" WHERE id = 20")
-			a := newServer(t, database).get("/customers/7?include=past_bookings,upcoming_bookings").want(http.StatusOK)
-			if last, next := a.at("data", "stats", "last_booking_date"), a.at("data", "stats", "next_booking_date"); last != c.last || next != c.next {
-				t.Errorf("last %v and next %v, want %v and %v", last, next, c.last, c.next)
-			}
-			wantEqual(t, c.past, idsOf(a.at("data", "past_bookings")), "past")
-			wantEqual(t, c.upcoming, idsOf(a.at("data", "upcoming_bookings")), "upcoming")
-		})
+	s := ownServer(t, fixtures.Edge())
+	for start, begun := range map[string]bool{"102": true, "103": true, "104": false, "0": true, "1439": false} {
+		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '2026-11-21', status = 'approved', start_time = "+start+" WHERE id = 20")
+		a := s.get("/customers/7?include=past_bookings,upcoming_bookings").want(http.StatusOK)
+		want := []any{nil, "2026-11-21", []string{}, []string{"20"}}
+		if begun {
+			want = []any{"2026-11-21", nil, []string{"20"}, []string{}}
+		}
+		got := []any{a.at("data", "stats", "last_booking_date"), a.at("data", "stats", "next_booking_date"), idsOf(a.at("data", "past_bookings")), idsOf(a.at("data", "upcoming_bookings"))}
+		wantEqual(t, want, got, "at minute %s: last and next date, past and upcoming bookings", start)
 	}
 }
 
 // TestTotalSpent: refunds that exceed the payments leave 0; a payment without a kind counts, an
 // authorisation does not.
 func TestTotalSpent(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t,
+	s := ownServer(t, fixtures.Edge())
+	s.database.Execute(t,
 		"UPDATE wp_latepoint_transactions SET amount = 100 WHERE id = 6",                                              // a refund of customer 7, who paid 59.50
 		"UPDATE wp_latepoint_transactions SET kind = NULL, amount = 12.3456 WHERE id = 1",                             // of customer 2
 		"UPDATE wp_latepoint_transactions SET status = 'succeeded' WHERE id = 10",                                     // of customer 4, beside the authorisation
 		"UPDATE wp_latepoint_transactions SET customer_id = 9 WHERE id = 3",                                           // the order is customer 5's
 		"INSERT INTO wp_latepoint_transactions (order_id, status, kind, amount) VALUES (8, 'succeeded', 'void', 380)") // moves no money
-	s := newServer(t, database)
 	for id, want := range map[string]string{"7": "0.00", "2": "12.35", "4": "50.00", "5": "380.00", "9": "0.00", "6": "0.00"} {
-		t.Run(id, func(t *testing.T) {
-			wantEqual(t, want, s.get("/customers/"+id).at("data", "stats", "total_spent"), "customer %s spent", id)
-		})
+		wantEqual(t, want, s.get("/customers/"+id).at("data", "stats", "total_spent"), "customer %s spent", id)
 	}
 }

@@ -16,8 +16,7 @@ import (
 // not exist yet, and leaves nothing behind: no row, no response under its Idempotency-Key, and no gap in
 // the ids.
 func TestDryRunOfANewBooking(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	last := s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
 	customer := idNumber(t, last.at("data", "customer", "id"))
@@ -85,8 +84,7 @@ func wantSameButNew(t testing.TB, where string, dry, done answer) {
 // TestDryRunOfAChange: a dry run of a change returns the same as the change itself, and leaves nothing
 // behind.
 func TestDryRunOfAChange(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated).at("data", "id"))
 	for name, body := range map[string]string{
@@ -107,8 +105,7 @@ func TestDryRunOfAChange(t *testing.T) {
 // TestQueryAndBodyDisagreeOnDryRun: nothing is written if either of them requests a dry run. For other
 // fields, the body's value counts.
 func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusCreated).at("data", "id"))
 	before := s.database.Snapshot(t)
@@ -139,8 +136,7 @@ func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
 
 // TestDryRunsAreRejectedLikeWrites: whatever rejects a write rejects its dry run.
 func TestDryRunsAreRejectedLikeWrites(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusCreated).at("data", "id"))
@@ -160,23 +156,19 @@ func TestDryRunsAreRejectedLikeWrites(t *testing.T) {
 		"a transition":            {http.MethodPut, "/bookings/" + id, `{"status":"unheard-of"}`, s.key, nil, http.StatusUnprocessableEntity},
 		"a record that has moved": {http.MethodPut, "/bookings/" + id, `{"notes":"x"}`, s.key, []string{"If-Match", `"stale"`}, http.StatusPreconditionFailed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			as := *s
-			as.t, as.key = t, c.key
-			dry := as.write(c.method, c.path+"?dry_run=true", c.body, c.headers...).want(c.status)
-			done := as.write(c.method, c.path, c.body, c.headers...).want(c.status)
-			if !bytes.Equal(dry.body, done.body) {
-				t.Errorf("dry run: %s\nwrite:   %s", dry.body, done.body)
-			}
-		})
+		s.key = c.key
+		dry := s.write(c.method, c.path+"?dry_run=true", c.body, c.headers...).want(c.status)
+		done := s.write(c.method, c.path, c.body, c.headers...).want(c.status)
+		if !bytes.Equal(dry.body, done.body) {
+			t.Errorf("%s: dry run: %s\nwrite:   %s", name, dry.body, done.body)
+		}
 	}
 	wantNoWrites(t, "dry runs", before, "bookside_api_keys")
 }
 
 // TestNoDryRunIsCarriedOut: a route without dry runs writes nothing when one is requested.
 func TestNoDryRunIsCarriedOut(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`)).want(http.StatusCreated).at("data", "id"))
 	before := s.database.Snapshot(t)
@@ -189,9 +181,7 @@ func TestNoDryRunIsCarriedOut(t *testing.T) {
 		{http.MethodDelete, "/bookings/" + id + "?force=true&dry_run", ""},
 		{http.MethodPut, "/bookings/" + id + "?dry_run=", `{"notes":"x"}`},
 	} {
-		if a := s.write(c.method, c.path, c.body).want(http.StatusBadRequest); !strings.Contains(string(a.body), "dry_run") {
-			t.Errorf("%s %s: %s", c.method, c.path, a.body)
-		}
+		wantContains(t, "dry_run", string(s.write(c.method, c.path, c.body).want(http.StatusBadRequest).body), "%s %s", c.method, c.path)
 	}
 	wantNoWrites(t, "dry runs", before, "bookside_api_keys")
 	s.write(http.MethodPost, "/bookings/bulk?dry_run=false", `[`+friday("dry_run", `0`)+`]`).want(http.StatusCreated)
@@ -201,8 +191,7 @@ func TestNoDryRunIsCarriedOut(t *testing.T) {
 // TestRefusedBodiesWriteNothing: every write reads its body, and does nothing if that asks for a dry run which the route
 // does not have, or is not valid.
 func TestRefusedBodiesWriteNothing(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	booking := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
 	webhook := fmt.Sprint(s.write(http.MethodPost, "/webhooks", `{"url":"https://example.com/hooks","events":["booking.*"]}`).want(http.StatusCreated).at("data", "id"))
@@ -232,8 +221,7 @@ func TestRefusedBodiesWriteNothing(t *testing.T) {
 
 // TestForceInTheBody: force counts in the body of a DELETE as in its query.
 func TestForceInTheBody(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	for i, c := range []struct {
 		query, typ, body string
 		status           int
@@ -254,8 +242,7 @@ func TestForceInTheBody(t *testing.T) {
 // TestDryRunsAreForReaders: a dry run needs the permission to read what the route writes, so that the permission
 // to write is none to read without a trace.
 func TestDryRunsAreForReaders(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.key = s.newKey("write", "delete")
 	s.get("/status").want(http.StatusOK)
 	before := s.database.Snapshot(t)
@@ -280,8 +267,7 @@ func TestDryRunsAreForReaders(t *testing.T) {
 // TestUnchangedRecordsAreForReaders: a write that changes nothing answers a key that may not read the record
 // with the id and what it sent. One that changes something shows the record, and leaves a trace.
 func TestUnchangedRecordsAreForReaders(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`, "notes", `"zzqq"`)).want(http.StatusCreated).at("data", "id"))
 	order := fmt.Sprint(s.get("/bookings/"+id).at("data", "order", "id"))
@@ -309,19 +295,14 @@ func TestUnchangedRecordsAreForReaders(t *testing.T) {
 	wantNoWrites(t, "not written", before)
 	for _, key := range []string{s.key, all} {
 		s.key = key
-		if a := s.write(http.MethodPut, "/bookings/"+id, fmt.Sprintf(`{"notes":"changed with %s"}`, key)).want(http.StatusOK); a.at("data", "start_date") != "2027-02-12" {
-			t.Errorf("%s", a.body)
-		}
+		wantEqual(t, "2027-02-12", s.write(http.MethodPut, "/bookings/"+id, fmt.Sprintf(`{"notes":"changed with %s"}`, key)).want(http.StatusOK).at("data", "start_date"), "start_date with %s", key)
 	}
-	if a := s.write(http.MethodPut, "/bookings/"+id, `{}`).want(http.StatusOK); a.at("data", "start_date") != "2027-02-12" {
-		t.Errorf("%s", a.body)
-	}
+	wantEqual(t, "2027-02-12", s.write(http.MethodPut, "/bookings/"+id, `{}`).want(http.StatusOK).at("data", "start_date"), "start_date")
 }
 
 // TestConflictsAreForReaders: only a key that may read bookings is told which booking is in the way.
 func TestConflictsAreForReaders(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	for permissions, want := range map[string]string{"write_bookings": "<nil>", "write_bookings read_bookings": id} {
 		s.key = s.newKey(strings.Fields(permissions)...)

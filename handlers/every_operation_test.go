@@ -38,6 +38,7 @@ type everyOperation struct {
 
 func newEveryOperation(t *testing.T) *everyOperation {
 	t.Helper()
+	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithProFeatures().WithFewBookings())
 	p := &everyOperation{t: t, server: newServer(t, database), created: new(int)}
 	arrangeCustomers(t, database)
@@ -85,13 +86,12 @@ func newEveryOperation(t *testing.T) *everyOperation {
 		"listInvoices":        {path: "/orders/10/invoices"},
 		"getInvoice":          {path: "/orders/10/invoices/10"},
 		"updateInvoice":       {path: "/orders/10/invoices/10", query: "force=true", body: `{"charge_amount":5}`},
-		"listTransactions": {
-			path: fmt.Sprintf("/orders/%d/transactions", order)},
-		"getTransaction": {path: fmt.Sprintf("/orders/%d/transactions/%d", order, transaction)},
-		"getCoupon":      {path: "/coupons/OLD"},
-		"createCoupon":   {path: "/coupons", body: `{"code":"NEWNUMBER","discount_type":"percent","discount_value":5}`},
-		"updateCoupon":   {path: "/coupons/OLD", body: `{"name":"other"}`},
-		"deleteCoupon":   {path: "/coupons/OLD"},
+		"listTransactions":    {path: fmt.Sprintf("/orders/%d/transactions", order)},
+		"getTransaction":      {path: fmt.Sprintf("/orders/%d/transactions/%d", order, transaction)},
+		"getCoupon":           {path: "/coupons/OLD"},
+		"createCoupon":        {path: "/coupons", body: `{"code":"NEWNUMBER","discount_type":"percent","discount_value":5}`},
+		"updateCoupon":        {path: "/coupons/OLD", body: `{"name":"other"}`},
+		"deleteCoupon":        {path: "/coupons/OLD"},
 
 		"createWebhook":         {path: "/webhooks", body: `{"url":"https://example.test/","events":["*"]}`},
 		"getWebhook":            {path: "/webhooks/1"},
@@ -112,8 +112,7 @@ func newEveryOperation(t *testing.T) *everyOperation {
 // each calls a test with a valid request of each operation that has a method.
 func (p *everyOperation) each(t *testing.T, method string, test func(t *testing.T, p *everyOperation, id string, r request)) {
 	t.Helper()
-	c, err := theContract()
-	noError(t, err)
+	c := theContract()
 	tested := 0
 	for path, item := range c.document.Paths.Map() {
 		operation := item.GetOperation(method)
@@ -166,8 +165,7 @@ func (p *everyOperation) send(r request) answer {
 // Reads find records of the small site, and writes are accepted.
 func TestExamplesCanBeSent(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	for _, o := range inOrder(s.described()) {
 		t.Run(o.method+o.path, func(t *testing.T) {
 			path, body := "/v1"+o.path, ""
@@ -229,8 +227,7 @@ func (s *server) described() *openapi3.T {
 // TestExamplesStayAhead: the days in examples are always in the future, however long a server runs.
 func TestExamplesStayAhead(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	for range 3 {
 		example := s.described().Paths.Value("/availability").Get.Parameters.GetByInAndName(openapi3.ParameterInQuery, "date").Example
 		day, err := time.Parse(time.DateOnly, fmt.Sprint(example))
@@ -304,10 +301,7 @@ type parameter struct {
 
 // parameters returns the query parameters of the GET routes by path, with 1 for {id}, and name.
 var parameters = sync.OnceValue(func() map[string]map[string]parameter {
-	c, err := theContract()
-	if err != nil {
-		panic(err)
-	}
+	c := theContract()
 	all := map[string]map[string]parameter{}
 	for path, item := range c.document.Paths.Map() {
 		if item.Get == nil {
@@ -371,10 +365,7 @@ var fieldsOfTheirOwn = []string{"force", "transaction_id"}
 
 // documentedFields returns the fields of a write's body, and whether they take any text.
 func documentedFields(method, path string) map[string]bool {
-	c, err := theContract()
-	if err != nil {
-		panic(err)
-	}
+	c := theContract()
 	route, _, err := c.router.FindRoute(httptest.NewRequestWithContext(context.Background(), method, "/v1"+path, nil))
 	if err != nil {
 		panic(err)

@@ -4,17 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	std "cmp"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -64,8 +61,7 @@ var exportedLists = []string{"/bookings", "/customers", "/agents", "/services", 
 // request.
 func TestTablesOfAllLists(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
+	s := sharedServer(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	for _, path := range append(slices.Clone(exportedLists), "/bookings?include_meta=true", "/services?include=category,agents,locations", "/customers?search=nobody") {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -89,9 +85,7 @@ func TestTablesOfAllLists(t *testing.T) {
 				}
 			}
 			byID(want)
-			if got := a.ids(); !slices.Equal(want, got) {
-				t.Errorf("%d records, of %d:\n%s", len(got), len(want), cmp.Diff(want, got))
-			}
+			wantEqual(t, want, a.ids(), "records, of %d", len(want))
 			for name, value := range map[string]string{
 				"Content-Type": "text/csv; charset=utf-8", "Vary": "Accept", "X-Total-Count": fmt.Sprint(len(want)), "Link": "", "ETag": "", "Cache-Control": "no-store",
 			} {
@@ -112,8 +106,7 @@ func byID(ids []string) {
 // TestLongTables: a list of several chunks has its records by id, and ends where per_page says.
 func TestLongTables(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	for _, query := range fixtures.Sample([]string{"", "sort=customer_name&order=asc", "status=approved&sort=created_at", "search=a&sort=id"}, 3) {
 		t.Run(query, func(t *testing.T) {
 			t.Parallel()
@@ -127,9 +120,7 @@ func TestLongTables(t *testing.T) {
 				t.Errorf("%d of %d records:\n%s", len(got), len(want), cmp.Diff(want, got))
 			}
 			part := s.export("/bookings?per_page=700&page=2&api_key=secret&%61pi_key=secret&"+query, "text/csv").want(http.StatusOK)
-			if got := part.ids(); !slices.Equal(want[700:min(1400, len(want))], got) {
-				t.Errorf("page 2:\n%s", cmp.Diff(want[700:min(1400, len(want))], got))
-			}
+			wantEqual(t, want[700:min(1400, len(want))], part.ids(), "page 2")
 			wantEqual(t, fmt.Sprint(len(want)), part.header.Get("X-Total-Count"), "page 2: the total")
 			next := ""
 			if len(want) > 1400 {
@@ -142,8 +133,7 @@ func TestLongTables(t *testing.T) {
 
 // TestAccept: only a client that names another format gets it, and only if it does not prefer JSON.
 func TestAccept(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	s := sharedServer(t, fixtures.SiteA().WithFewBookings())
 	const jsonType, table, calendar = "application/json; charset=UTF-8", "text/csv; charset=utf-8", "text/calendar; charset=utf-8"
 	want := s.get("/bookings?per_page=3").want(http.StatusOK)
 	for accept, form := range map[string]string{
@@ -174,15 +164,12 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%s: %s, Vary %q", path, a.header.Get("Content-Type"), a.header.Get("Vary"))
 		}
 	}
-	if a := s.export("/customers", "text/calendar").want(http.StatusOK); a.header.Get("Content-Type") != jsonType {
-		t.Errorf("customers: %s", a.header.Get("Content-Type"))
-	}
+	wantEqual(t, jsonType, s.export("/customers", "text/calendar").want(http.StatusOK).header.Get("Content-Type"), "customers")
 }
 
 // TestExportsRefuseWhatListsRefuse: errors are in JSON, as without a format.
 func TestExportsRefuseWhatListsRefuse(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	s := sharedServer(t, fixtures.SiteA().WithFewBookings())
 	for path, field := range map[string]string{"/bookings?per_page=100001": "per_page", "/bookings?page=70368744177665": "page", "/bookings?date_from=tomorrow": "date_from"} {
 		for _, accept := range []string{"text/csv", "text/calendar"} {
 			if a := s.export(path, accept).want(http.StatusBadRequest); a.at("error", "details", field) == nil {
@@ -201,8 +188,7 @@ func TestExportsRefuseWhatListsRefuse(t *testing.T) {
 // that could be masked.
 func TestExportsOfLimitedKeys(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
+	s := sharedServer(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	for name, key := range map[string]keys.NewKey{
 		"limits":      {Permissions: []string{"read"}, Scope: domain.Scope{Agents: []int64{1}}},
 		"mask":        {Permissions: []string{"read"}, MaskPersonal: true},
@@ -210,11 +196,8 @@ func TestExportsOfLimitedKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			key.Name, key.Kind = "export", keys.Live
-			secret, _, err := s.keys.Create(t.Context(), key)
-			noError(t, err)
 			limited := *s
-			limited.key = secret
+			limited.key, _ = createKey(t, s.keys, key)
 			for _, path := range exportedLists {
 				listed := limited.get(path + "?per_page=100")
 				a := limited.export(path+"?per_page=100000", "text/csv").want(listed.status)
@@ -250,10 +233,8 @@ func TestExportsOfLimitedKeys(t *testing.T) {
 // TestCalendarOfBookings: events have the times of bookings, and those without a time are left
 // out.
 func TestCalendarOfBookings(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	s := newServer(t, database)
-	database.Execute(t, "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id = (SELECT * FROM (SELECT MIN(id) FROM wp_latepoint_bookings) x)")
+	s := ownServer(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_time = NULL WHERE id = (SELECT * FROM (SELECT MIN(id) FROM wp_latepoint_bookings) x)")
 	bookings := s.get("/bookings?per_page=100&sort=id&order=asc").want(http.StatusOK).records()
 	a := s.export("/bookings?per_page=100&sort=id&order=asc", "text/calendar").want(http.StatusOK)
 	lines := bytes.SplitAfter(a.body, []byte("END:VEVENT\r\n"))
@@ -280,51 +261,20 @@ func TestCalendarOfBookings(t *testing.T) {
 // TestExportsCountBySize: a request counts once per hundred records or part of it, and one that counts as
 // too many is rejected before anything is sent.
 func TestExportsCountBySize(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), limitRate(20, 1000))
+	s := sharedServer(t, fixtures.SiteA(), limitRate(20, 1000))
 	left := func(a answer) string { return a.header.Get("X-RateLimit-Remaining") }
 	for _, c := range []struct{ path, left string }{
 		{"/bookings?per_page=100", "19"}, {"/bookings?per_page=101", "17"}, {"/bookings?per_page=1000", "7"}, {"/bookings?per_page=100000&page=2", "6"}, {"/bookings?per_page=1990&page=2", "5"},
 	} {
-		if a := s.export(c.path, "text/csv").want(http.StatusOK); left(a) != c.left {
-			t.Errorf("%s: %s left, not %s", c.path, left(a), c.left)
-		}
+		wantEqual(t, c.left, left(s.export(c.path, "text/csv").want(http.StatusOK)), "%s: requests left", c.path)
 	}
 	a := s.export("/bookings?per_page=100000", "text/csv").want(http.StatusTooManyRequests)
-	if message := fmt.Sprint(a.at("error", "message")); !strings.Contains(message, "counts as 20") {
-		t.Errorf("%s", message)
-	}
+	wantContains(t, "counts as 20", fmt.Sprint(a.at("error", "message")), "message")
 	head := s.do(http.MethodHead, "/v1/bookings?per_page=100000", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}).want(http.StatusOK)
 	if len(head.body) > 0 || head.header.Get("Content-Type") != "text/csv; charset=utf-8" || head.header.Get("X-Total-Count") != "2000" || left(head) != "3" {
 		t.Errorf("HEAD: %q %v", head.body, head.header)
 	}
 }
-
-// pipe is a listener whose single connection has no buffers: what is not read cannot be written.
-type pipe struct {
-	connection chan net.Conn
-	closed     context.Context
-	close      func()
-}
-
-// Accept is part of net.Listener.
-func (p pipe) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.connection:
-		return c, nil
-	case <-p.closed.Done():
-		return nil, net.ErrClosed
-	}
-}
-
-// Close is part of net.Listener.
-func (p pipe) Close() error {
-	p.close()
-	return nil
-}
-
-// Addr is part of net.Listener.
-func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
 
 // download is a response that a client has begun to read.
 type download struct {
@@ -333,24 +283,12 @@ type download struct {
 	body   io.Reader
 }
 
-// connect serves the API over a pipe, sends a request over it, and returns the beginning of the response.
+// connect sends a request over a connection with small buffers, so that the server waits while a long response is not read, and
+// returns the beginning of the response.
 func (s *server) connect(t *testing.T, request string) download {
 	t.Helper()
-	client, peer := net.Pipe()
-	closed, stop := context.WithCancel(context.Background())
-	listener := pipe{make(chan net.Conn, 1), closed, stop}
-	listener.connection <- peer
-	server := &http.Server{Handler: s.handler, ReadHeaderTimeout: time.Minute}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(listener) })
-	t.Cleanup(func() {
-		_ = client.Close()
-		_ = server.Close()
-		serving.Wait()
-	})
-	if _, err := io.WriteString(client, request+"X-API-Key: "+s.key+"\r\nHost: test\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	client := dial(t, s.listen())
+	say(t, client, request+"X-API-Key: "+s.key+"\r\nHost: test\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReaderSize(client, 1024), nil) //nolint:bodyclose // ends with its connection
 	noError(t, err)
 	return download{response.StatusCode, response.ContentLength, response.Body}
@@ -366,9 +304,7 @@ func TestSlowClientsHoldNoConnection(t *testing.T) {
 	s := newServerOver(t, fixtures.Shared(t, fixtures.SiteA()), 1, time.Minute, func(o *handlers.Options) { o.MaxConcurrent, o.RequestTimeout = 1, 5*time.Second })
 	response := s.connect(t, longTable)
 	s.get("/bookings?per_page=1").want(http.StatusOK)
-	if stats := s.platform.PoolStats(); stats.InUse != 0 {
-		t.Errorf("%d connections are in use", stats.InUse)
-	}
+	wantEqual(t, 0, s.platform.PoolStats().InUse, "connections in use")
 	table, err := io.ReadAll(response.body)
 	noError(t, err)
 	if want := s.export("/bookings?per_page=100000", "text/csv").want(http.StatusOK); !bytes.Equal(want.body, table) {
@@ -390,8 +326,7 @@ func TestBrokenExportsAreNoticed(t *testing.T) {
 		"the client does not read": {3 * time.Second, func(t *testing.T, s *server) { waitUntilAborted(t, s) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, fixtures.New(t, fixtures.SiteA()), func(o *handlers.Options) { o.RequestTimeout = c.limit })
+			s := ownServer(t, fixtures.SiteA(), func(o *handlers.Options) { o.RequestTimeout = c.limit })
 			response := s.connect(t, longTable)
 			if response.status != http.StatusOK || response.length >= 0 {
 				t.Fatalf("%d, %d bytes", response.status, response.length)
@@ -429,9 +364,7 @@ func TestExportsEndWhenTheirKeyIsChanged(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, shared)
-			c.key.Name, c.key.Kind = "export", keys.Live
-			secret, key, err := s.keys.Create(t.Context(), c.key)
-			noError(t, err)
+			secret, key := createKey(t, s.keys, c.key)
 			s.key = secret
 			response := s.connect(t, longTable)
 			if _, found, err := s.keys.Restrict(t.Context(), key.ID, c.patch); err != nil || !found {
@@ -448,9 +381,7 @@ func TestExportsEndWhenTheirKeyIsChanged(t *testing.T) {
 				t.Errorf("%d bytes, then %v", len(table), err)
 			}
 			waitUntilAborted(t, s)
-			if !strings.Contains(s.log.String(), "what the key may see was changed") {
-				t.Error(s.log.String())
-			}
+			wantContains(t, "what the key may see was changed", s.log.String(), "the log")
 		})
 	}
 }
@@ -473,8 +404,7 @@ func waitUntilAborted(t *testing.T, s *server) {
 // TestExportsOverOldConnections: a client that could not distinguish a broken export from a complete one
 // gets one with its length, or none.
 func TestExportsOverOldConnections(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	for _, c := range []struct {
 		request string
 		status  int
@@ -494,8 +424,7 @@ func TestExportsOverOldConnections(t *testing.T) {
 
 // TestTooManyExports: exports beyond the limit are refused at once, but JSON is not.
 func TestTooManyExports(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.MaxExports = 1 })
+	s := sharedServer(t, fixtures.SiteA(), func(o *handlers.Options) { o.MaxExports = 1 })
 	response := s.connect(t, longTable)
 	a := s.export("/customers", "text/csv").want(http.StatusServiceUnavailable)
 	if a.header.Get("Retry-After") == "" {
@@ -514,8 +443,7 @@ func TestTooManyExports(t *testing.T) {
 
 // TestExportsAreShared: a key has at most half of the places for exports.
 func TestExportsAreShared(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()), func(o *handlers.Options) { o.MaxExports = 4 })
+	s := sharedServer(t, fixtures.SiteA(), func(o *handlers.Options) { o.MaxExports = 4 })
 	for range 2 {
 		s.connect(t, longTable)
 	}
@@ -527,12 +455,10 @@ func TestExportsAreShared(t *testing.T) {
 // chunks.
 func TestLargeRecordsMakeSmallChunks(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-	s := newServer(t, database)
-	database.Execute(t, "UPDATE wp_latepoint_customers SET notes = REPEAT('x', 60000)")
+	s := ownServer(t, fixtures.SiteA().WithFewBookings())
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET notes = REPEAT('x', 60000)")
 	a := s.export("/customers?per_page=100000", "text/csv").want(http.StatusOK)
-	if ids, want := a.ids(), s.ids(t, "SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {
+	if ids, want := a.ids(), s.texts("SELECT id FROM wp_latepoint_customers ORDER BY created_at DESC, id DESC"); len(ids) != len(want) || len(ids) < 30 {
 		t.Errorf("%d of %d customers", len(ids), len(want))
 	}
 }

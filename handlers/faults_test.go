@@ -131,12 +131,8 @@ func TestDatabaseFaults(t *testing.T) {
 				if strings.Contains(s.log.String(), secret) {
 					t.Errorf("%s: the log quotes the database", name)
 				}
-				if !strings.Contains(s.log.String(), a.header.Get("X-Request-Id")) {
-					t.Errorf("%s: the log does not name the request", name)
-				}
-				if !strings.Contains(s.log.String(), fmt.Sprintf(`"level":%q,"msg":"request failed"`, level)) {
-					t.Errorf("%s, status %d: the log has no failure of level %s", name, c.status, level)
-				}
+				wantContains(t, a.header.Get("X-Request-Id"), s.log.String(), "%s: the log", name)
+				wantContains(t, fmt.Sprintf(`"level":%q,"msg":"request failed"`, level), s.log.String(), "%s, status %d: the log", name, c.status)
 			}
 		}
 	}
@@ -185,7 +181,6 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 			}
 		})
 		t.Run(name+", cut at COMMIT", func(t *testing.T) {
-			t.Parallel()
 			s, proxy := faultyServer(t)
 			before := s.database.Snapshot(t)
 			for _, lost := range []bool{true, false} {
@@ -285,7 +280,7 @@ func TestCancelledWritesAreCompleteOrAbsent(t *testing.T) {
 				if c.once != "" {
 					request.Header.Set("Idempotency-Key", c.once)
 				}
-				s.handler.ServeHTTP(httptest.NewRecorder(), request)
+				s.serve(request)
 				cancel()
 				stayed = left >= 0
 				left = -1

@@ -41,6 +41,7 @@ type historyClients struct {
 // table.
 func newHistoryClients(t *testing.T) *historyClients {
 	t.Helper()
+	t.Parallel()
 	c := &historyClients{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings()), history: history.New(len(historySlots))}
 	seed := rand.Uint64()
 	if text := os.Getenv("BOOKSIDE_TEST_HISTORY"); text != "" {
@@ -137,7 +138,6 @@ func (c *historyClients) send(ctx context.Context, s *server, client int, r hist
 // TestHistoryIsLinearizable: what concurrent clients of two servers are told about an agent's slots on a
 // day is consistent with some order of their requests, even if connections break and clients leave.
 func TestHistoryIsLinearizable(t *testing.T) {
-	t.Parallel()
 	c := newHistoryClients(t)
 	c.run(40, 3)
 	verdict := c.history.Check(time.Minute)
@@ -154,7 +154,6 @@ func TestHistoryIsLinearizable(t *testing.T) {
 // TestHistoryWithoutLocksIsNot: the checker notices if the servers do not exclude each other. Each takes
 // its locks in a table of its own.
 func TestHistoryWithoutLocksIsNot(t *testing.T) {
-	t.Parallel()
 	c := newHistoryClients(t)
 	var verdict history.Verdict
 	commits := [2]chan struct{}{make(chan struct{}), make(chan struct{})}

@@ -45,8 +45,7 @@ func (s *server) explained(t testing.TB) string {
 // TestHoldKeepsItsSlot: until a hold expires, to the second, its slot is not offered and no write takes it;
 // after that it blocks nothing.
 func TestHoldKeepsItsSlot(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	// Any agent means agent 5 here: no other agent gives the service at location 1.
 	s.database.Execute(t, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND agent_id <> 5")
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`)).want(http.StatusCreated).at("data", "id"))
@@ -93,8 +92,7 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 // TestHoldBecomesABooking: a hold becomes one booking of its slot, once, whatever fields of the slot are
 // sent again. A rejected booking and a dry run leave it alone.
 func TestHoldBecomesABooking(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 3 WHERE id = 4")
 	id := s.keepSlot(t, holdBody("agent_id", `"any"`, "duration", `90`, "total_attendees", `2`, "hold_minutes", `30`))
 	use := func(fields ...string) string {
@@ -128,8 +126,7 @@ func TestHoldBecomesABooking(t *testing.T) {
 // TestHoldOutlastsTheBookingWindow: a slot held in time can be booked, even if the site no longer offers it
 // by then.
 func TestHoldOutlastsTheBookingWindow(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+2 days')")
 	zone, err := time.LoadLocation("Europe/Berlin")
 	noError(t, err)
@@ -143,8 +140,7 @@ func TestHoldOutlastsTheBookingWindow(t *testing.T) {
 // TestLostHolds: a hold that has expired, was deleted, or belongs to another key books nothing. The
 // response lists the free starts, as far as the day is known.
 func TestLostHolds(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	expired := s.keepSlot(t, holdBody())
 	s.clock = s.clock.Add(5 * time.Minute)
 	deleted := s.keepSlot(t, holdBody("start_time", `"13:00"`))
@@ -201,32 +197,17 @@ func TestLostHolds(t *testing.T) {
 		if _, err := sweeper.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if ids := fmt.Sprint(s.holdRows(t)); ids != want.ids {
-			t.Errorf("after %v: holds %s, want %s", want.after, ids, want.ids)
-		}
+		wantEqual(t, want.ids, fmt.Sprint(s.texts(holds)), "holds after %v", want.after)
 	}
 }
 
-// holdRows returns the ids of all holds.
-func (s *server) holdRows(t testing.TB) (ids []int) {
-	t.Helper()
-	rows, err := s.database.SQL.QueryContext(t.Context(), "SELECT id FROM wp_bookside_holds ORDER BY id")
-	noError(t, err)
-	defer rows.Close()
-	for rows.Next() {
-		var id int
-		noError(t, rows.Scan(&id))
-		ids = append(ids, id)
-	}
-	noError(t, rows.Err())
-	return ids
-}
+// holds selects the ids of all holds.
+const holds = "SELECT id FROM wp_bookside_holds ORDER BY id"
 
 // TestRejectedHolds: holds are checked like bookings, their number per key is bounded, and a rejected one
 // leaves nothing behind.
 func TestRejectedHolds(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
@@ -351,7 +332,7 @@ func TestConcurrentHolds(t *testing.T) {
 		}
 	}
 	wantEqual(t, lost, used, "of two bookings with a hold, those that succeeded and failed")
-	wantEqual(t, len(left), len(servers[0].holdRows(t)), "holds, of %v", left)
+	wantEqual(t, len(left), len(servers[0].texts(holds)), "holds, of %v", left)
 	if used == 0 && len(left) == 0 {
 		t.Error("no hold lasted: the test proves nothing")
 	}

@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"adapter/orders"},
 	{"adapter/bookings"},
 	{"compat/iso3166", "compat/jsontext", "compat/masks", "compat/numbers", "compat/table", "compat/texts", "handlers/mcp"},
-	{"compat/phpform"},
+	{"compat/jsonschema", "compat/phpform"},
 	{"compat"},
 	{"handlers/ratelimit", "handlers/openapi", "handlers/console/page"},
 	{"handlers/middleware", "handlers/console/freetimes", "handlers/console/signature", "handlers/console/terms", "handlers/console/words"},

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -28,8 +27,7 @@ import (
 func (s *server) limitedKey(scope domain.Scope) string {
 	s.t.Helper()
 	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
-	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: "limited", Kind: keys.Live, Permissions: all, Scope: scope})
-	noError(s.t, err)
+	secret, _ := createKey(s.t, s.keys, keys.NewKey{Permissions: all, Scope: scope})
 	return secret
 }
 
@@ -200,8 +198,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 // TestLimitedValuesMatter: for each parameter of each list, at least one of the values that limited keys
 // are tested with finds something.
 func TestLimitedValuesMatter(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithCoupons().WithFewBookings()))
+	s := sharedServer(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	for _, r := range handlers.Routes() {
 		if r.Method != http.MethodGet || strings.Contains(r.Path, ":") || r.Path == "/changes" {
 			continue
@@ -226,8 +223,7 @@ func TestLimitedValuesMatter(t *testing.T) {
 // parameter.
 func generatedQueries(t *testing.T, s *server, route string) map[string][]string {
 	t.Helper()
-	c, err := theContract()
-	noError(t, err)
+	c := theContract()
 	path := regexp.MustCompile(`:(\w+)`).ReplaceAllString(route, "{$1}")
 	item := c.document.Paths.Find(path)
 	if item == nil {
@@ -346,8 +342,7 @@ func limitedPaths(t *testing.T, s *server, route string) (paths []string) {
 // names outside its scope or may not write, and nothing is written. Every route that writes has a case.
 // Inside its scope, the key writes what any key would.
 func TestLimitedKeysWriteNothingElse(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	all := s.key
 	mine := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated).at("data", "id"))
@@ -411,9 +406,7 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 		t.Errorf("no case for %v", slices.Sorted(maps.Keys(untested)))
 	}
 	same := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "99998")).want(http.StatusBadRequest)
-	if other := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", fmt.Sprint(of))); string(other.body) != string(same.body) {
-		t.Errorf("a hidden customer differs from an unknown one: %s", other.body)
-	}
+	wantEqual(t, string(same.body), string(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", fmt.Sprint(of))).body), "a hidden customer, instead of an unknown one")
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("agent_id", "1")+`]`).want(http.StatusBadRequest)
 	if strings.Contains(string(bulk.body), "available") {
 		t.Errorf("%s", bulk.body)
@@ -435,34 +428,27 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 // TestConflictsTellNothingOfHiddenBookings: a slot occupied by a hidden booking is not free, but nobody
 // learns whose booking it is.
 func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_location_at_time', 'on')")
 	theirs := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET location_id = 2 WHERE id = "+theirs)
-	for i, booking := range []any{theirs, nil} {
-		limited := i == 1
-		if limited {
-			s.key = s.limitedKey(domain.Scope{Locations: []int64{1}})
-		}
+	conflicts := func(want any) {
+		t.Helper()
 		a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusConflict)
-		if id := a.at("error", "details", "conflicting_booking_id"); fmt.Sprint(id) != fmt.Sprint(booking) {
-			t.Errorf("limited %t: booking %v, want %v", limited, id, booking)
-		}
-		if !limited {
-			continue
-		}
-		day := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
-		if strings.Contains(string(day.body), "booking_id") || slices.Contains(day.at("data", "available_slots").([]any), any("10:00")) {
-			t.Errorf("%s", day.body)
-		}
+		wantEqual(t, fmt.Sprint(want), fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), "the conflicting booking")
+	}
+	conflicts(theirs)
+	s.key = s.limitedKey(domain.Scope{Locations: []int64{1}})
+	conflicts(nil)
+	day := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
+	if strings.Contains(string(day.body), "booking_id") || slices.Contains(day.at("data", "available_slots").([]any), any("10:00")) {
+		t.Errorf("%s", day.body)
 	}
 }
 
 // TestLimitedKeysSeeRefunds: a limited key, which sees no order, is shown the same payment status of a booking
 // in a list, alone and as the answer of a change.
 func TestLimitedKeysSeeRefunds(t *testing.T) {
-	t.Parallel()
 	s, _ := paidOrder(t)
 	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":35,"kind":"refund"}`).want(http.StatusCreated)
 	agent, err := strconv.ParseInt(fmt.Sprint(s.get("/bookings/1441").at("data", "agent", "id")), 10, 64)
@@ -480,8 +466,7 @@ func TestLimitedKeysSeeRefunds(t *testing.T) {
 // TestErrorsTellNothingOfHiddenCustomers: whether a hidden customer is blocked makes no difference when
 // they are named by id, and an error that they cannot book with their address reveals nothing else.
 func TestErrorsTellNothingOfHiddenCustomers(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	s.database.Execute(t, "INSERT INTO wp_latepoint_customers (id, first_name, last_name, email, phone, status, notes, created_at, updated_at) VALUES "+
 		"(7001, 'Zora', 'Quell', 'zora@example.test', '+49 30 7001', 'blocked', 'zznote', '2026-01-01', '2026-01-01'), (7002, 'Yara', 'Quell', 'yara@example.test', '+49 30 7002', 'active', 'zznote', '2026-01-01', '2026-01-01')")
@@ -545,7 +530,6 @@ func strangersSite(t *testing.T) *server {
 // and in every form, and to all others as they are stored.
 func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
 	s := strangersSite(t)
 	all, scope := s.key, domain.Scope{Agents: []int64{5}}
 	first, other := s.limitedKey(scope), s.limitedKey(scope)
@@ -555,9 +539,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 		body := friday("start_time", fmt.Sprintf(`"1%d:00"`, 3+2*i), "customer_id", "", "customer", described)
 		before := s.database.Snapshot(t)
 		dry := s.write(http.MethodPost, "/bookings?dry_run=true", body).want(http.StatusOK)
-		if id := dry.at("data", "customer", "id"); fmt.Sprint(id) != "0" {
-			t.Errorf("a dry run shows the id %v", id)
-		}
+		wantEqual(t, "0", fmt.Sprint(dry.at("data", "customer", "id")), "the id that a dry run shows")
 		made := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", c.id).want(http.StatusCreated)
 		for _, change := range fixtures.Changes(before, before.Again(t)) {
 			if change.Table == "latepoint_customers" && len(change.Changed) > 1 || change.Table == "users" || change.Table == "usermeta" {
@@ -628,14 +610,12 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 // TestNewKeysInheritNothing: if the tables of keys and webhooks were emptied, new ones do not get the ids
 // of old ones, with the records that these created and the deliveries that were sent to them.
 func TestNewKeysInheritNothing(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	admin := s.key
 	for range 3 { // so that the id of the key below exceeds those of new keys
 		s.limitedKey(domain.Scope{Agents: []int64{5}})
 	}
-	old, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "old", Kind: keys.Live, Permissions: []string{"read", "write", "delete", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}}})
-	noError(t, err)
+	old, key := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read", "write", "delete", "write_webhooks"}, Scope: domain.Scope{Agents: []int64{5}}})
 	for what, statements := range map[string][]string{
 		"a webhook":      {"INSERT INTO wp_bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at) VALUES ('', 'https://hook.example/', '*', '', '', '', 0, 0, %d, '', 'enabled', 0, UTC_TIMESTAMP())", "TRUNCATE wp_bookside_webhooks"},
 		"a hold":         {"INSERT INTO wp_bookside_holds SELECT NULL, %d, 1, 1, 1, '2027-01-01', '2027-01-01', 0, 0, 0, 0, 0, 1, UTC_TIMESTAMP(), UTC_TIMESTAMP(), ''", "TRUNCATE wp_bookside_holds"},
@@ -665,9 +645,7 @@ func TestNewKeysInheritNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want := 9; want < 11; want++ {
-		if id := s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id"); fmt.Sprint(id) != fmt.Sprint(want) {
-			t.Errorf("the new webhook has the id %v, want %d", id, want)
-		}
+		wantEqual(t, fmt.Sprint(want), fmt.Sprint(s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id")), "id of the new webhook")
 	}
 	s.key = old
 	s.get("/status").want(http.StatusUnauthorized)

@@ -44,9 +44,7 @@ func TestOperationsReadTheParametersOfTheirPaths(t *testing.T) {
 				parameters = append(parameters, name)
 			}
 		}
-		if !slices.Equal(parameters, r.PathParameters) {
-			t.Errorf("%s %s: the operation reads %v", r.Method, r.Path, r.PathParameters)
-		}
+		wantEqual(t, r.PathParameters, parameters, "%s %s: parameters of the path", r.Method, r.Path)
 	}
 }
 
@@ -57,8 +55,7 @@ func small(t testing.TB) *fixtures.Database { return fixtures.Shared(t, fixtures
 // those of the table are served, HEAD like GET without a body, and others
 // match no route.
 func TestMethodsOfEveryPath(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	served := map[string][]string{}
 	for _, r := range routesOf(t) {
 		served[r.Path] = append(served[r.Path], r.Method)
@@ -90,8 +87,7 @@ func TestMethodsOfEveryPath(t *testing.T) {
 // TestCORS sends requests like a page of another origin: an allowed origin can read every header about
 // limits; others get no CORS headers.
 func TestCORS(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) {
+	s := smallServer(t, func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.AllowedOrigins = true, []string{"https://app.example"}
 	})
 	ask := func(origin string) http.Header {
@@ -121,8 +117,7 @@ func TestCORS(t *testing.T) {
 // TestHeadEqualsGet compares HEAD with GET: the same status and headers, no
 // body.
 func TestHeadEqualsGet(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	for _, r := range routesOf(t) {
 		if r.Method != http.MethodGet {
 			continue
@@ -151,8 +146,7 @@ func permissions() []string {
 // single permission: only its own and the general one of its verb suffice.
 func TestRoutesNeedTheirPermission(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	s.blind = true
 	for _, permission := range permissions() {
 		key := http.Header{"X-Api-Key": {s.newKey(permission)}}
@@ -177,16 +171,13 @@ func TestRoutesNeedTheirPermission(t *testing.T) {
 // TestInvalidKeysLookAlike requests every route with every kind of invalid key: the responses are equal, a
 // WordPressError for lists and otherwise an ObjectError.
 func TestInvalidKeysLookAlike(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	revoked, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "revoked", Kind: keys.Live, Permissions: []string{"read"}})
-	noError(t, err)
+	s := smallServer(t)
+	revoked, key := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}})
 	if found, err := s.keys.Revoke(t.Context(), key.ID); err != nil || !found {
 		t.Fatalf("revoke: %v %v", found, err)
 	}
 	past := now.Add(-time.Second)
-	expired, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "expired", Kind: keys.Live, Permissions: []string{"read"}, ExpiresAt: &past})
-	noError(t, err)
+	expired, _ := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}, ExpiresAt: &past})
 	misspelt := []byte(s.key)
 	misspelt[12] ^= 1
 	bad := map[string]http.Header{
@@ -223,8 +214,7 @@ const noRoute = `{"code":"rest_no_route","message":"No route was found matching 
 // TestUnknownRecords requests every kind of record by ids that do not exist, by every method: each resource
 // answers in its own shape, and nothing is written. What is no id matches no route.
 func TestUnknownRecords(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	before := s.database.Snapshot(t)
 	notFound := func(code, noun string) string {
 		return `{"status":"error","error":{"code":"` + code + `_not_found","message":"` + noun + ` with ID %s was not found"}}`
@@ -277,16 +267,13 @@ func TestUnknownRecords(t *testing.T) {
 	wantCode(t, s.write(http.MethodPut, "/orders/1403/invoices/10", `{"status":"void"}`), http.StatusNotFound, "invoice_not_found")
 	wantNoWrites(t, "unknown records", before)
 	for _, id := range []string{"%37", "07", "0000000007", "7/"} {
-		if plain, a := s.get("/bookings/7").want(http.StatusOK), s.get("/bookings/"+id); string(a.body) != string(plain.body) {
-			t.Errorf("/bookings/%s: %s", id, a.body)
-		}
+		wantEqual(t, string(s.get("/bookings/7").want(http.StatusOK).body), string(s.get("/bookings/"+id).body), "/bookings/%s", id)
 	}
 }
 
 // TestBasePaths requests every base path, with and without slashes around it.
 func TestBasePaths(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	for _, path := range []string{"/v1/status", "/v1/status/", "/wp-json/latepoint-api/v1/status", "/wp-json/latepoint-api/v1/status/",
 		"//wp-json/latepoint-api/v1/status", "///wp-json/latepoint-api/v1/status//", "//v1/status", "//?rest_route=/latepoint-api/v1/status", "//v1/bookings/%37/"} {
 		s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)

@@ -2,10 +2,15 @@ package handlers_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +21,9 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/redis/go-redis/v9"
+	"go.yaml.in/yaml/v3"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/fixtures"
@@ -143,9 +150,7 @@ func TestMetricsOfRequests(t *testing.T) {
 
 // TestMetricsOfReadiness: an inactive site is distinguished from a database that is down.
 func TestMetricsOfReadiness(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Small(now))
 	broken, _ := wpdbtest.Mock(t)
 	down := map[string]float64{"": 0}
 	for _, c := range []struct {
@@ -160,9 +165,7 @@ func TestMetricsOfReadiness(t *testing.T) {
 		{"DROP TABLE wp_options", s.platform, 0, map[string]float64{"reason=no_wordpress": 0}, map[string]float64{"": 1}},
 		{"", session.NewPlatform(broken, fixedClock), 0, nil, down},
 	} {
-		if c.arrange != "" {
-			database.Execute(t, c.arrange)
-		}
+		s.database.Execute(t, c.arrange)
 		metrics, admin := monitor.NewMetrics(monitor.Build{}), newAdmin()
 		if c.platform != nil {
 			admin.Started(c.platform)
@@ -179,10 +182,8 @@ func TestMetricsOfReadiness(t *testing.T) {
 
 // TestMetricsOfTheReport: the level of each entry of the report is a metric.
 func TestMetricsOfTheReport(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
-	changeSince(t, database, now.Add(-90*time.Second))
+	s := ownServer(t, fixtures.Small(now))
+	changeSince(t, s.database, now.Add(-90*time.Second))
 	admin := newAdmin()
 	admin.Started(s.platform)
 	got := samples(scrapeFrom(t, admin, monitor.NewMetrics(monitor.Build{}))["bookside_report_level"])
@@ -254,19 +255,238 @@ func TestKeysBeyondALimitShareALabel(t *testing.T) {
 // TestProfiles: profiles are served only if enabled, and without the command line.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	if r := probe(t, newAdmin(), http.MethodGet, "/debug/pprof/"); r.Code != http.StatusNotFound {
-		t.Errorf("status %d where profiles are off", r.Code)
-	}
+	wantEqual(t, http.StatusNotFound, probe(t, newAdmin(), http.MethodGet, "/debug/pprof/").Code, "status where profiles are off")
 	admin := newAdmin()
 	admin.ServeProfiles()
 	for path, want := range map[string]int{
 		"/debug/pprof/": http.StatusOK, "/debug/pprof/goroutine": http.StatusOK, "/debug/pprof/heap": http.StatusOK,
 		"/debug/pprof/symbol": http.StatusOK, "/debug/pprof/cmdline": http.StatusNotFound, "/debug/pprof/nothing": http.StatusNotFound,
 	} {
-		t.Run(path, func(t *testing.T) {
-			if r := probe(t, admin, http.MethodGet, path); r.Code != want {
-				t.Errorf("%s: status %d, want %d", path, r.Code, want)
+		wantEqual(t, want, probe(t, admin, http.MethodGet, path).Code, "%s: status", path)
+	}
+}
+
+// metricsIntroduction is the text above the table in METRICS.md.
+const metricsIntroduction = `# Metrics
+
+` + "`GET /metrics`" + ` on ` + "`admin.listen`" + ` serves these metrics to Prometheus, besides those of the Go runtime
+(` + "`go_*`" + `) and of the process (` + "`process_*`" + `). A scrape costs the database about a dozen short
+statements, and some more once an hour for the report.
+
+- ` + "`route`" + ` is the path of a route below its base path, such as ` + "`/bookings/:id`" + `; ` + "`none`" + ` for a request that no route serves.
+- ` + "`method`" + ` is the method of the request; ` + "`other`" + ` for methods that HTTP does not define.
+- ` + "`key_id`" + ` is the id of the API key. Keys beyond the first 200 in use share the value ` + "`other`" + `.
+
+<!-- Made by: go test ./handlers -run TestMetricsDocument -update -->
+
+| metric | type | labels | meaning |
+|---|---|---|---|
+`
+
+// labelsOf returns the labels of a family, with all values of those that have
+// fixed ones.
+func labelsOf(family *dto.MetricFamily) string {
+	values := map[string]map[string]bool{}
+	for _, m := range family.GetMetric() {
+		for _, l := range m.GetLabel() {
+			if values[l.GetName()] == nil {
+				values[l.GetName()] = map[string]bool{}
 			}
-		})
+			values[l.GetName()][l.GetValue()] = true
+		}
+	}
+	var labels []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		label := "`" + name + "`"
+		if name == "reason" || name == "state" {
+			label += ": `" + strings.Join(slices.Sorted(maps.Keys(values[name])), "`, `") + "`"
+		}
+		labels = append(labels, label)
+	}
+	return strings.Join(labels, ", ")
+}
+
+// TestMetricsDocument compares METRICS.md with the metrics of a server on which
+// everything can be measured.
+func TestMetricsDocument(t *testing.T) {
+	t.Parallel()
+	metrics := monitor.NewMetrics(monitor.Build{})
+	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
+	s.get("/agents").want(http.StatusOK)
+	s.post(servicesMessage).want(http.StatusOK)
+	metrics.ObserveWebhooks(jobs.NewWorker(s.hooks, s.keys, slog.New(slog.DiscardHandler), jobs.WorkerOptions{}))
+	text := strings.Builder{}
+	text.WriteString(metricsIntroduction)
+	admin := newAdmin()
+	admin.Started(s.platform)
+	families := scrapeFrom(t, admin, metrics)
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		if family := families[name]; strings.HasPrefix(name, "bookside_") {
+			fmt.Fprintf(&text, "| `%s` | %s | %s | %s |\n", name, strings.ToLower(family.GetType().String()), labelsOf(family), family.GetHelp())
+		}
+	}
+	if *update {
+		noError(t, os.WriteFile("METRICS.md", []byte(text.String()), 0o644))
+		return
+	}
+	want, err := os.ReadFile("METRICS.md")
+	noError(t, err)
+	wantEqual(t, string(want), text.String(), "METRICS.md")
+}
+
+const (
+	dashboardFile = "../docker/grafana/bookside.json"
+	rulesFile     = "../docker/prometheus/bookside.rules.yml"
+	rulesTestFile = "../docker/prometheus/bookside.rules.test.yml"
+)
+
+// target are the labels that Prometheus adds to everything it scrapes.
+var target = []string{"job", "instance"}
+
+// documentedMetrics returns the rows of METRICS.md, which [TestMetricsDocument] compares with the registry, by metric, and metrics of
+// the process that are used.
+func documentedMetrics(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("METRICS.md")
+	noError(t, err)
+	metrics := map[string]string{"up": " ", "process_start_time_seconds": " ", "process_cpu_seconds_total": " ", "process_resident_memory_bytes": " "}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(bookside_[a-z_]+)` (\\| [a-z]+ \\| [^|]* \\|)").FindAllStringSubmatch(string(text), -1) {
+		metrics[row[1]] = row[2]
+	}
+	if len(metrics) < 20 {
+		t.Fatalf("METRICS.md has %d metrics", len(metrics))
+	}
+	return metrics
+}
+
+// expression is a query of the dashboard or of an alert.
+type expression struct{ where, text string }
+
+// dashboardExpressions returns the queries of the dashboard with values for its variables.
+func dashboardExpressions(t *testing.T) (found []expression) {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	readJSON(t, dashboardFile, &dashboard)
+	variables := strings.NewReplacer("$__rate_interval", "5m", "$job", ".*", "$instance", ".*")
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			found = append(found, expression{panel.Title, variables.Replace(target.Expr)})
+		}
+	}
+	return found
+}
+
+// ruleExpressions returns the conditions of the alerts.
+func ruleExpressions(t *testing.T) (found []expression) {
+	t.Helper()
+	text, err := os.ReadFile(rulesFile)
+	noError(t, err)
+	var file struct {
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
+	}
+	noError(t, yaml.Unmarshal(text, &file))
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			found = append(found, expression{rule.Alert, rule.Expr})
+		}
+	}
+	return found
+}
+
+func readJSON(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	noError(t, err)
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+var (
+	selector    = regexp.MustCompile(`\b((?:bookside|process|go)_[a-z_]+|up)\b(?:\{([^}]*)\})?`)
+	matcher     = regexp.MustCompile(`([a-z_]+)\s*(=~|!~|!=|=)\s*"([^"]*)"`)
+	grouping    = regexp.MustCompile(`\bby \(([^)]*)\)`)
+	alternative = regexp.MustCompile(`^[a-z_|]+$`)
+)
+
+// TestMonitoringUsesOurMetrics: each metric, label and fixed value in the dashboard and the alerts exists
+// in Bookside.
+func TestMonitoringUsesOurMetrics(t *testing.T) {
+	t.Parallel()
+	metrics := documentedMetrics(t)
+	expressions := append(dashboardExpressions(t), ruleExpressions(t)...)
+	if len(expressions) < 30 {
+		t.Fatalf("%d expressions were found", len(expressions))
+	}
+	has := func(row, label string) bool {
+		return slices.Contains(target, label) || strings.Contains(row, "`"+label+"`")
+	}
+	for _, e := range expressions {
+		selections := selector.FindAllStringSubmatch(e.text, -1)
+		if len(selections) == 0 {
+			t.Errorf("%s: no metric in %s", e.where, e.text)
+		}
+		rows := "`le`"
+		for _, selection := range selections {
+			row := metrics[selection[1]]
+			if row == "" {
+				row = metrics[regexp.MustCompile("_(bucket|sum|count)$").ReplaceAllString(selection[1], "")]
+				wantContains(t, "| histogram |", row, "%s: %s", e.where, selection[1])
+			} else if strings.Contains(row, "| histogram |") {
+				t.Errorf("%s: %s is a histogram", e.where, selection[1])
+			}
+			rows += row
+			for _, m := range matcher.FindAllStringSubmatch(selection[2], -1) {
+				if !has(row, m[1]) {
+					t.Errorf("%s: %s has no label %s", e.where, selection[1], m[1])
+				}
+				if strings.Contains(row, "`"+m[1]+"`: ") && alternative.MatchString(m[3]) {
+					for value := range strings.SplitSeq(m[3], "|") {
+						wantContains(t, "`"+value+"`", row, "%s: %s of %s", e.where, m[1], selection[1])
+					}
+				}
+			}
+		}
+		for _, by := range grouping.FindAllStringSubmatch(e.text, -1) {
+			for label := range strings.SplitSeq(by[1], ", ") {
+				if !has(rows, label) {
+					t.Errorf("%s: no label %s in %s", e.where, label, e.text)
+				}
+			}
+		}
+	}
+}
+
+// TestAlertRules: Prometheus accepts the alerts and the queries of the dashboard, and the alerts fire
+// when they should and stay silent otherwise.
+func TestAlertRules(t *testing.T) {
+	t.Parallel()
+	promtool := fixtures.RequireTool(t, "promtool")
+	var queries strings.Builder
+	queries.WriteString("groups:\n  - name: dashboard\n    rules:\n")
+	for i, e := range dashboardExpressions(t) {
+		fmt.Fprintf(&queries, "      - {record: 'query_%d', expr: %q}\n", i, e.text)
+	}
+	dashboardRules := filepath.Join(t.TempDir(), "dashboard.yml")
+	noError(t, os.WriteFile(dashboardRules, []byte(queries.String()), 0o600))
+	for _, args := range [][]string{
+		{"check", "rules", rulesFile, dashboardRules},
+		{"test", "rules", rulesTestFile},
+	} {
+		if output, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, output)
+		}
+	}
+	tests, err := os.ReadFile(rulesTestFile)
+	noError(t, err)
+	for _, e := range ruleExpressions(t) {
+		wantContains(t, `alertname="`+e.where+`"`, string(tests), "tests of rules, in which %s fires,", e.where)
 	}
 }

@@ -14,8 +14,7 @@ import (
 // TestPaymentsFollowTheirOrder: a payment belongs to its order's customer, and moves with it to another
 // one. Merging two customers, by moving everything of the duplicate and then deleting it, loses no payment.
 func TestPaymentsFollowTheirOrder(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	customer := func(name string) string {
 		return fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"`+name+`","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
 	}
@@ -30,26 +29,24 @@ func TestPaymentsFollowTheirOrder(t *testing.T) {
 			return s.write(http.MethodPut, "/orders/"+order, `{"customer_id":`+to+`}`)
 		},
 	} {
-		t.Run(name, func(t *testing.T) { // not parallel: they share the slot
-			duplicate, kept := customer("X"), customer("Y")
-			made := s.write(http.MethodPost, "/bookings", friday("customer_id", duplicate, "price", `"40"`)).want(http.StatusCreated)
-			booking, order := fmt.Sprint(made.at("data", "id")), fmt.Sprint(made.at("data", "order", "id"))
-			paid := s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":40}`).want(http.StatusCreated)
-			payment := fmt.Sprint(paid.at("data", "id"))
-			if got := paid.at("data", "customer_id"); got != duplicate || !of(duplicate, payment) {
-				t.Errorf("the payment is customer %v's, want the order's %s", got, duplicate)
-			}
-			move(booking, order, kept).want(http.StatusOK)
-			if !of(kept, payment) || of(duplicate, payment) {
-				t.Error("the payment stayed with the customer of before")
-			}
-			wantEqual(t, 1, s.count("bookside_change_inbox", "resource = 'payments' AND kind = 'updated' AND resource_id = "+payment), "entries of the payment in the journal")
-			s.write(http.MethodDelete, "/customers/"+duplicate, "").want(http.StatusOK)
-			wantEqual(t, "fully_paid", s.get("/orders/"+order).want(http.StatusOK).at("payment_status"), "the order")
-			s.wantFields(t, "/payments/"+payment, map[string]any{"amount": "40.0000", "customer_id": kept})
-			wantEqual(t, "40.00", s.get("/customers/"+kept).at("data", "stats", "total_spent"), "spent")
-			s.write(http.MethodDelete, "/bookings/"+booking+"?force=true", "").want(http.StatusOK)
-		})
+		duplicate, kept := customer("X"), customer("Y")
+		made := s.write(http.MethodPost, "/bookings", friday("customer_id", duplicate, "price", `"40"`)).want(http.StatusCreated)
+		booking, order := fmt.Sprint(made.at("data", "id")), fmt.Sprint(made.at("data", "order", "id"))
+		paid := s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":40}`).want(http.StatusCreated)
+		payment := fmt.Sprint(paid.at("data", "id"))
+		if got := paid.at("data", "customer_id"); got != duplicate || !of(duplicate, payment) {
+			t.Errorf("%s: the payment is customer %v's, want the order's %s", name, got, duplicate)
+		}
+		move(booking, order, kept).want(http.StatusOK)
+		if !of(kept, payment) || of(duplicate, payment) {
+			t.Errorf("%s: the payment stayed with the customer of before", name)
+		}
+		wantEqual(t, 1, s.count("bookside_change_inbox", "resource = 'payments' AND kind = 'updated' AND resource_id = "+payment), "%s: entries of the payment in the journal", name)
+		s.write(http.MethodDelete, "/customers/"+duplicate, "").want(http.StatusOK)
+		wantEqual(t, "fully_paid", s.get("/orders/"+order).want(http.StatusOK).at("payment_status"), "%s: the order", name)
+		s.wantFields(t, "/payments/"+payment, map[string]any{"amount": "40.0000", "customer_id": kept})
+		wantEqual(t, "40.00", s.get("/customers/"+kept).at("data", "stats", "total_spent"), "%s: spent", name)
+		s.write(http.MethodDelete, "/bookings/"+booking+"?force=true", "").want(http.StatusOK)
 	}
 }
 
@@ -57,6 +54,7 @@ func TestPaymentsFollowTheirOrder(t *testing.T) {
 // payment. Invoice 1270 covers the full amount.
 func paidOrder(t *testing.T) (s *server, path string) {
 	t.Helper()
+	t.Parallel()
 	s = newWriter(t, fixtures.SiteA().WithFewBookings())
 	moneyOf(t, s, "not_paid")
 	payer := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id")
@@ -74,9 +72,7 @@ func wantMoney(t *testing.T, s *server, step, spent, status, invoice string) {
 		fmt.Sprint(order.at("payment_status")), fmt.Sprint(s.get("/bookings/1441").at("data", "payment_status")),
 		fmt.Sprint(s.get("/orders/1403/invoices/1270").at("data", "status")),
 	}
-	if want := []string{spent, status, status, invoice}; !slices.Equal(got, want) {
-		t.Errorf("%s: spent, order, booking and invoice are %v, want %v", step, got, want)
-	}
+	wantEqual(t, []string{spent, status, status, invoice}, got, "%s: spent, order, booking and invoice", step)
 	if !slices.Contains(idsOf(s.get("/orders?payment_status="+status+"&per_page=100&sort=id").at("data")), "1403") {
 		t.Errorf("%s: the filter does not find the order", step)
 	}
@@ -85,8 +81,7 @@ func wantMoney(t *testing.T, s *server, step, spent, status, invoice string) {
 // TestPriceOfADiscountedOrder: the total of an order follows from its items, discounts and tax, whatever
 // wp-admin stored meanwhile, and never falls below zero.
 func TestPriceOfADiscountedOrder(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	sums := func(step, item, subtotal, total, status string) {
 		t.Helper()
 		where := "id = 1403 AND subtotal = " + subtotal + " AND total = " + total + " AND payment_status = '" + status + "'"
@@ -125,8 +120,7 @@ func TestPriceOfADiscountedOrder(t *testing.T) {
 
 // TestPriceKeepsTheTaxOfTheForm: wp-admin's form stores the tax inside the coupon's discount.
 func TestPriceKeepsTheTaxOfTheForm(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	for name, c := range map[string]struct{ coupon, discount, tax, total, want string }{
 		"coupon 10, tax 17.10, from the checkout":    {"7.10", "", "17.10", "142.10", "67.10"},
 		"coupon 10, tax 17.10, made by staff":        {"7.10", "", "0", "142.10", "67.10"},
@@ -135,28 +129,25 @@ func TestPriceKeepsTheTaxOfTheForm(t *testing.T) {
 		"coupon 10, tax 17.10, and another discount": {"7.10", "5", "0", "142.10", "62.10"},
 		"tax 10, and the subtotal by hand":           {"0", "", "10", "135", "70"},
 	} {
-		t.Run(name, func(t *testing.T) { // not parallel: they share the order
-			s.database.Execute(t, "DELETE FROM wp_latepoint_order_meta WHERE object_id = 1403 AND meta_key = 'discount_total'",
-				"UPDATE wp_latepoint_orders SET subtotal = 135, coupon_discount = "+c.coupon+", tax_total = "+c.tax+", total = "+c.total+" WHERE id = 1403",
-				"UPDATE wp_latepoint_order_items SET subtotal = 135, total = 135 WHERE order_id = 1403")
-			if c.discount != "" {
-				s.database.Execute(t, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES (1403, 'discount_total', '"+c.discount+"')")
+		s.database.Execute(t, "DELETE FROM wp_latepoint_order_meta WHERE object_id = 1403 AND meta_key = 'discount_total'",
+			"UPDATE wp_latepoint_orders SET subtotal = 135, coupon_discount = "+c.coupon+", tax_total = "+c.tax+", total = "+c.total+" WHERE id = 1403",
+			"UPDATE wp_latepoint_order_items SET subtotal = 135, total = 135 WHERE order_id = 1403")
+		if c.discount != "" {
+			s.database.Execute(t, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES (1403, 'discount_total', '"+c.discount+"')")
+		}
+		for range 2 { // sent twice, it changes nothing the second time
+			s.write(http.MethodPut, "/bookings/1441", `{"price":60}`).want(http.StatusOK)
+			if s.count("latepoint_orders", "id = 1403 AND subtotal = 60 AND total = "+c.want) != 1 {
+				t.Errorf("%s: want %s: %s", name, c.want, s.get("/orders/1403").body)
 			}
-			for range 2 { // sent twice, it changes nothing the second time
-				s.write(http.MethodPut, "/bookings/1441", `{"price":60}`).want(http.StatusOK)
-				if s.count("latepoint_orders", "id = 1403 AND subtotal = 60 AND total = "+c.want) != 1 {
-					t.Errorf("want %s: %s", c.want, s.get("/orders/1403").body)
-				}
-			}
-		})
+		}
 	}
 }
 
 // TestLargestPrices: sums are exact to the last digit, and one that does not fit its column
 // is the client's mistake.
 func TestLargestPrices(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	const most = "9999999999999999.9999"
 	put := func(price string) answer { return s.write(http.MethodPut, "/bookings/1441", `{"price":"`+price+`"}`) }
 	for _, price := range []string{"9999999999997.1234", "9007199254740993.0001", most, "0.0001"} {
@@ -175,8 +166,7 @@ func TestLargestPrices(t *testing.T) {
 // coupon again, like a new order.
 func TestCouponsAreCountedAgain(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES
 		('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}'), ('EACH', '', 'percent', 5, 'active', '{"limit_per_customer":"1"}'),
 		('NINE', '', 'percent', 5, 'active', '{"customer_ids":"8,9"}'), ('NEW', '', 'percent', 5, 'active', '{"orders_less":"1"}')`)
@@ -238,7 +228,6 @@ func TestCouponsAreCountedAgain(t *testing.T) {
 // TestMoneyOfAnOrder: whatever happens to the payments of an order, every place says the same. TestRefund, TestInvoicesAfter and
 // TestRandomPaymentsAgree have the rules.
 func TestMoneyOfAnOrder(t *testing.T) {
-	t.Parallel()
 	s, path := paidOrder(t)
 	wantMoney(t, s, "paid", "135.00", "fully_paid", "paid")
 	for _, step := range []struct{ method, path, body, spent, status, invoice string }{
@@ -263,7 +252,6 @@ func TestMoneyOfAnOrder(t *testing.T) {
 
 // TestRefusedPayments: what the rules of payments refuse is refused in words, and nothing is written.
 func TestRefusedPayments(t *testing.T) {
-	t.Parallel()
 	s, path := paidOrder(t)
 	pay := func(body string) string {
 		return fmt.Sprintf("/payments/%v", s.write(http.MethodPost, "/payments", `{"order_id":1403,`+body+`}`).want(http.StatusCreated).at("data", "id"))
@@ -295,11 +283,10 @@ func TestRefusedPayments(t *testing.T) {
 
 // TestCustomerOfAPayment: it is the order's, unless the order has none.
 func TestCustomerOfAPayment(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	for _, c := range []struct{ arrange, body, want string }{
-		{"DO 0", `{"order_id":1403,"amount":10,"customer_id":"153"}`, "153"},
-		{"DO 0", `{"order_id":1403,"amount":10,"customer_id":0}`, "153"},
+		{"", `{"order_id":1403,"amount":10,"customer_id":"153"}`, "153"},
+		{"", `{"order_id":1403,"amount":10,"customer_id":0}`, "153"},
 		{"UPDATE wp_latepoint_bookings SET customer_id = 12 WHERE id = 1441", `{"booking_id":1441,"amount":10,"customer_id":12}`, "153"}, // moved without its order
 		{"UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403", `{"order_id":1403,"amount":10,"customer_id":12}`, "12"},
 	} {
@@ -311,8 +298,7 @@ func TestCustomerOfAPayment(t *testing.T) {
 // TestPaymentsKeepTheirCustomer: a customer who has paid cannot be deleted, even if the money was given back,
 // with an order or without. wp-admin moves an order without its payments, which stay if they failed.
 func TestPaymentsKeepTheirCustomer(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	customer := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B"}`).want(http.StatusCreated).at("data", "id"))
 	of := fmt.Sprintf("(id, customer_id, order_id, kind, status, amount) VALUES (90001, %s, %%s, 'capture', '%%s', 10)", customer)
 	for _, c := range []struct {
@@ -345,8 +331,7 @@ func TestPaymentsKeepTheirCustomer(t *testing.T) {
 // TestOrdersTakeValidCoupons: an order may have a coupon if the add-on would accept it, or by force. TestCouponUnusable and
 // TestCouponUsed have the conditions.
 func TestOrdersTakeValidCoupons(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, "DELETE FROM wp_latepoint_coupons", `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, active_to, rules) VALUES
 		('GOOD', '', 'percent', 5, 'active', NULL, NULL), ('OFF', '', 'percent', 5, 'disabled', NULL, NULL), ('LAST', '', 'percent', 5, 'active', '2026-11-21', NULL),
 		('REGULARS', '', 'percent', 5, 'active', NULL, '{"orders_more":"1000"}'), ('SERVICE', '', 'percent', 5, 'active', NULL, '{"service_ids":"1,3"}')`)
@@ -371,8 +356,7 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 
 // TestCouponIsUsedOnce: of several orders that are made, or reopened, at the same time, one gets the last use.
 func TestCouponIsUsedOnce(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, `INSERT INTO wp_latepoint_coupons (code, name, discount_type, discount_value, status, rules) VALUES ('ONCE', '', 'percent', 5, 'active', '{"limit_total":"1"}')`)
 	together := func(what string, send func(i int) answer, success int) {
 		t.Helper()

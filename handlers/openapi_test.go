@@ -29,8 +29,7 @@ import (
 // TestOpenAPI compares the document with the golden one, and requests it under every base path without a
 // key.
 func TestOpenAPI(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	golden(t, "openapi", s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
 	for path, server := range map[string]string{"/v1": "/v1", "/wp-json/latepoint-api/v1": "/wp-json/latepoint-api/v1"} {
 		a := s.do(http.MethodGet, path+"/openapi.json", nil).want(http.StatusOK)
@@ -52,8 +51,7 @@ func bodyProperties(operation *openapi3.Operation) openapi3.Schemas {
 // TestDocsInABrowser enters a key and sends a read and a rehearsal, at two addresses. The page contacts only the
 // server, and asks it to name every mistake.
 func TestDocsInABrowser(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Sec-Fetch-Site") != "" && r.Header.Get("X-Api-Key") != "" && r.Header.Get("Prefer") != "handling=strict" {
 			t.Errorf("%s %s prefers %q", r.Method, r.URL.Path, r.Header.Get("Prefer"))
@@ -120,8 +118,7 @@ const executeScript = `(async () => {
 // TestSwaggerUIMatchesItsChecksums compares the embedded Swagger UI with the
 // checksums of the release.
 func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	sums, err := os.Open("openapi/swaggerui/SHA256SUMS")
 	noError(t, err)
 	defer sums.Close()
@@ -146,22 +143,19 @@ func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 
 // TestDocsHeaders requests every file of the page, and files that do not belong to it.
 func TestDocsHeaders(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	for path, typ := range map[string]string{
 		"/": "text/html", "/docs/docs.front.css": "text/css", "/docs": "text/html", "/v1/docs": "text/html", "/docs/docs.js": "text/javascript", "/v1/docs/swagger-ui.css": "text/css",
 		"/docs/LICENSE": "text/plain", "/docs/NOTICE": "text/plain", "/docs/swagger-ui-bundle.js.LICENSE.txt": "text/plain",
 	} {
-		t.Run(path, func(t *testing.T) {
-			a := s.do(http.MethodGet, path, nil).want(http.StatusOK)
-			if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, typ) {
-				t.Errorf("%s: Content-Type %q", path, got)
-			}
-			policy := a.header.Get("Content-Security-Policy")
-			if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
-				t.Errorf("%s: Content-Security-Policy %q", path, policy)
-			}
-		})
+		a := s.do(http.MethodGet, path, nil).want(http.StatusOK)
+		if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, typ) {
+			t.Errorf("%s: Content-Type %q", path, got)
+		}
+		policy := a.header.Get("Content-Security-Policy")
+		if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+			t.Errorf("%s: Content-Security-Policy %q", path, policy)
+		}
 	}
 	for _, path := range []string{"/docs/renew", "/docs/nothing.js", "/docs/..%2Fapi.go", "/v1/docs/swaggerui/docs.js"} {
 		s.do(http.MethodGet, path, nil).want(http.StatusNotFound)
@@ -172,8 +166,7 @@ func TestDocsHeaders(t *testing.T) {
 
 // TestFrontPageLeadsOn follows the links of the page at the root.
 func TestFrontPageLeadsOn(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	front := s.do(http.MethodGet, "/", nil).want(http.StatusOK)
 	links := regexp.MustCompile(`href="([a-z][^":]*)"`).FindAllSubmatch(front.body, -1)
 	wantEqual(t, 3, len(links), "links")
@@ -185,8 +178,7 @@ func TestFrontPageLeadsOn(t *testing.T) {
 
 // TestEveryFieldHasAText: each field and parameter of the document has a text, and each text in compat/texts is in the document.
 func TestEveryFieldHasAText(t *testing.T) {
-	t.Parallel()
-	document := newServer(t, small(t)).do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).object()
+	document := smallServer(t).do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).object()
 	said := map[string]bool{}
 	var read func(path string, value any)
 	read = func(path string, value any) {

@@ -15,8 +15,7 @@ var orderList = listing{path: "/orders", from: "{orders} o", order: "o.created_a
 
 func TestOrders(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	golden(t, "order", s.get("/orders/888").want(http.StatusOK).body)
 	golden(t, "order_list", s.get("/orders?search=%3Cb%3E&sort=total&order=asc&per_page=2").want(http.StatusOK).body)
 	orderList.pages(t, s)
@@ -56,11 +55,9 @@ var orderFinds = []find{
 
 // TestOrderMeta: fields without a column are in the metadata of orders.
 func TestOrderMeta(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES "+
+	s := ownServer(t, fixtures.Edge())
+	s.database.Execute(t, "INSERT INTO wp_latepoint_order_meta (object_id, meta_key, meta_value) VALUES "+
 		"(1, 'discount_total', '12.5'), (1, 'notes', 'internal <b>'), (1, 'notes', 'a second row'), (2, 'discount_total', 'a lot'), (2, 'notes', NULL)")
-	s := newServer(t, database)
 	for id, want := range map[string][2]any{"1": {"12.5000", "internal <b>"}, "2": {"0.0000", ""}, "3": {"0.0000", ""}} {
 		single := s.get("/orders/" + id).want(http.StatusOK)
 		wantEqual(t, want, [2]any{single.at("discount_total"), single.at("notes")}, "order %s: discount and notes", id)
@@ -70,8 +67,7 @@ func TestOrderMeta(t *testing.T) {
 }
 
 func TestOrdersOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	orderList.pages(t, s)
 	orderList.finds(t, s, []find{
 		{query: "search=100%25_sure", where: "o.id = 5"},
@@ -84,8 +80,7 @@ func TestOrdersOfTheEdgeSite(t *testing.T) {
 }
 
 func TestOrderTransactions(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	golden(t, "transaction", s.get("/orders/4/transactions/3").want(http.StatusOK).body)
 	golden(t, "transaction_list", s.get("/orders/504/transactions").want(http.StatusOK).body)
 }
@@ -102,16 +97,13 @@ func wantPage(t *testing.T, a answer, ids []string, page, size, total int) {
 }
 
 func TestInvoices(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	golden(t, "invoice", s.get("/orders/4/invoices/4").want(http.StatusOK).body)
 	golden(t, "invoice_list", s.get("/orders/888/invoices").want(http.StatusOK).body)
 }
 
 func TestInvoiceNumberPrefix(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Edge())
 	for _, step := range []struct{ statement, want string }{
 		{"UPDATE wp_latepoint_settings SET value = '' WHERE name = 'invoices_number_prefix'", "1000001"},
 		{"DELETE FROM wp_latepoint_settings WHERE name = 'invoices_number_prefix'", "INV-1000001"},
@@ -119,7 +111,7 @@ func TestInvoiceNumberPrefix(t *testing.T) {
 		{"UPDATE wp_latepoint_order_invoices SET invoice_number = '' WHERE id = 1", "INV-1000001"},
 		{"UPDATE wp_latepoint_order_invoices SET id = 12345678, invoice_number = NULL WHERE id = 1", ""},
 	} {
-		database.Execute(t, step.statement)
+		s.database.Execute(t, step.statement)
 		if step.want != "" {
 			s.wantFields(t, "/orders/1/invoices/1", map[string]any{"invoice_number": step.want})
 		}
@@ -130,8 +122,7 @@ func TestInvoiceNumberPrefix(t *testing.T) {
 // TestInvoicesOfTheLegacySite: invoices of the oldest version have neither
 // number nor amount.
 func TestInvoicesOfTheLegacySite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()))
+	s := sharedServer(t, fixtures.Legacy())
 	s.wantFields(t, "/orders/1/invoices/1", map[string]any{
 		"invoice_number": "INV-1000001", "status": "not_paid", "charge_amount": "0.0000", "payment_portion": nil, "due_at": nil, "data": nil,
 	})
@@ -141,8 +132,7 @@ func TestInvoicesOfTheLegacySite(t *testing.T) {
 // TestActivitiesShowBundles: the activity log shows a bundle among the items of an order by id and name, and nothing of one that
 // is no more.
 func TestActivitiesShowBundles(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	bundle := rowsOf(t, s.database, "SELECT id, name FROM wp_latepoint_bundles ORDER BY id LIMIT 1")[0]
 	s.database.Execute(t,
 		`INSERT INTO wp_latepoint_order_items (order_id, variant, item_data, subtotal, total) SELECT 1403, 'bundle', CONCAT('{"bundle_id":', MIN(id), '}'), 200, 200 FROM wp_latepoint_bundles`,
@@ -176,14 +166,13 @@ func TestActivitiesShowBundles(t *testing.T) {
 // TestWhatIsUnderOrders reads every invoice and every transaction under every order: it is found only under its own.
 func TestWhatIsUnderOrders(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	for kind, table := range map[string]string{"invoice": "order_invoices", "transaction": "transactions"} {
-		for _, order := range s.ids(t, "SELECT id FROM {orders}") {
+		for _, order := range s.texts("SELECT id FROM {orders}") {
 			of := listing{path: "/orders/" + order + "/" + kind + "s"}
-			own := s.ids(t, "SELECT id FROM {"+table+"} WHERE order_id = "+order+" ORDER BY id")
+			own := s.texts("SELECT id FROM {" + table + "} WHERE order_id = " + order + " ORDER BY id")
 			wantEqual(t, own, of.allIDs(t, s, ""), "%ss of order %s", kind, order)
-			for _, id := range append(s.ids(t, "SELECT id FROM {"+table+"} ORDER BY id"), "0", "8388608", "99999999999999999999") {
+			for _, id := range append(s.texts("SELECT id FROM {"+table+"} ORDER BY id"), "0", "8388608", "99999999999999999999") {
 				path := of.path + "/" + id
 				if !slices.Contains(own, id) {
 					s.wantNotFound(t, path, kind+"_not_found", strings.ToUpper(kind[:1])+kind[1:]+" with ID "+id+" was not found")

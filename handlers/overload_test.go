@@ -17,7 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -64,9 +63,7 @@ func TestRequestsNeedOneConnection(t *testing.T) {
 				return
 			}
 			body := fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test"}`, i)
-			if a := s.write(http.MethodPost, "/customers", body, "Idempotency-Key", "many"+fmt.Sprint(i)); a.status != http.StatusCreated {
-				t.Errorf("status %d: %s", a.status, a.body)
-			}
+			s.write(http.MethodPost, "/customers", body, "Idempotency-Key", "many"+fmt.Sprint(i)).want(http.StatusCreated)
 		})
 	}
 	all.Wait()
@@ -129,9 +126,7 @@ func TestOverloadedServerAsksToRetry(t *testing.T) {
 			}
 			s.do(http.MethodGet, "/v1/nothing", nil).want(http.StatusNotFound)
 			unlock()
-			if a := <-running; a.status != http.StatusOK {
-				t.Errorf("the running request: status %d: %s", a.status, a.body)
-			}
+			(<-running).want(http.StatusOK)
 			s.get("/agents").want(http.StatusOK)
 		})
 	}
@@ -151,7 +146,7 @@ func TestClientsThatHangUp(t *testing.T) {
 		clients.Go(func() {
 			request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/agents", nil)
 			request.Header.Set("X-Api-Key", s.key)
-			s.handler.ServeHTTP(httptest.NewRecorder(), request)
+			s.serve(request)
 		})
 	}
 	for range 5 * connections {
@@ -184,9 +179,7 @@ func TestKeyHasHalfOfThePlaces(t *testing.T) {
 	get()
 	waitForLocks(t, database, 2)
 	s.get("/status").want(http.StatusServiceUnavailable)
-	other, _, err := s.keys.Create(t.Context(), keys.NewKey{Name: "other", Kind: keys.Live, Permissions: []string{"read"}})
-	noError(t, err)
-	s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {other}}).want(http.StatusOK)
+	s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.newKey("read")}}).want(http.StatusOK)
 	unlock()
 	running.Wait()
 }
@@ -219,11 +212,10 @@ func TestBulkWithoutConnection(t *testing.T) {
 	})}
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/bookings/bulk", body)
 	request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}}
-	recorder := httptest.NewRecorder()
-	s.handler.ServeHTTP(recorder, request)
+	a := s.serve(request)
 	unlock()
 	<-running
-	wantEqual(t, http.StatusServiceUnavailable, recorder.Code, "status: %s", recorder.Body)
+	a.want(http.StatusServiceUnavailable)
 	wantSamples(t, scrape(t, metrics), "bookside_requests_refused_total", map[string]float64{
 		"reason=rate_limit": 0, "reason=failed_keys": 0, "reason=overload": 0, "reason=no_connection": 1,
 	})
@@ -348,8 +340,7 @@ func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 // TestBodyThatNeverArrivesTimesOut: the request gets 408 and its connection is
 // closed.
 func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
+	s := smallServer(t, func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
 	address := s.listen()
 	for name, start := range map[string]string{
 		"of known length": "Content-Length: 100\r\n\r\n{",
@@ -374,8 +365,7 @@ func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
 // TestResponsesDoNotWaitForUnneededBodies: a response that needs no body does
 // not wait for one, and closes the connection.
 func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = time.Hour })
+	s := smallServer(t, func(o *handlers.Options) { o.RequestTimeout = time.Hour })
 	address := s.listen()
 	for name, c := range map[string]struct {
 		request, key string
@@ -411,8 +401,7 @@ func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 // reads gets the response, and can send its next request on the same
 // connection.
 func TestUnneededBodiesAreDrained(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	address := s.listen()
 	large := strings.Repeat("a", 1<<20)
 	for name, body := range map[string]string{
@@ -440,8 +429,7 @@ func TestUnneededBodiesAreDrained(t *testing.T) {
 // TestTooLargeRequestsAreRejected: bodies over 1 MiB are rejected in every format, without being read if
 // their length is known; so are URLs over 8 KiB, and compressed bodies.
 func TestTooLargeRequestsAreRejected(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	address := s.listen()
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<16, strings.Repeat("a", 1<<16))
 	for name, c := range map[string]struct {
@@ -481,8 +469,7 @@ func TestTooLargeRequestsAreRejected(t *testing.T) {
 // TestNothingTouchesTheConnectionAfterItsRequest: when the client leaves, its request ends only after its
 // write deadline was set, because the connection and the context may then serve another request.
 func TestNothingTouchesTheConnectionAfterItsRequest(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	s := sharedServer(t, fixtures.SiteA().WithFewBookings())
 	for name, c := range map[string]struct{ path, accept string }{
 		"export":       {"/v1/bookings?per_page=100000", "text/csv"},
 		"event stream": {"/v1/changes", "text/event-stream"},
@@ -592,9 +579,7 @@ func TestCommitThatIsNotAnswered(t *testing.T) {
 			}
 			a.want(http.StatusCreated)
 			for table, want := range before {
-				if n := s.count(table, "TRUE"); n != want+1 {
-					t.Errorf("%d rows more in %s", n-want, table)
-				}
+				wantEqual(t, want+1, s.count(table, "TRUE"), "rows in %s", table)
 			}
 		})
 	}
@@ -673,9 +658,7 @@ func TestStarting(t *testing.T) {
 					t.Errorf("%d %v %s, want %d", answer.Code, answer.Header(), body, test.want)
 				}
 				time.Sleep(test.opened)
-				if answer := ask(); answer.Code != http.StatusNoContent {
-					t.Errorf("after the start: %d", answer.Code)
-				}
+				wantEqual(t, http.StatusNoContent, ask().Code, "after the start")
 			})
 		})
 	}

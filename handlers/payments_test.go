@@ -16,8 +16,7 @@ var paymentList = listing{path: "/payments", from: "{transactions} t", order: "t
 
 func TestPayments(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	golden(t, "payment", s.get("/payments/589").want(http.StatusOK).body)
 	golden(t, "payment_list", s.get("/payments?per_page=2").want(http.StatusOK).body)
 	paymentList.pages(t, s)
@@ -61,9 +60,8 @@ func TestPaymentBooking(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now), "legacy": fixtures.Legacy()} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, fixtures.Shared(t, site))
-			want := s.ids(t, `SELECT CONCAT(t.id, ' ', MIN(b.id)) FROM {transactions} t JOIN {order_items} i ON i.order_id = t.order_id
+			s := sharedServer(t, site)
+			want := s.texts(`SELECT CONCAT(t.id, ' ', MIN(b.id)) FROM {transactions} t JOIN {order_items} i ON i.order_id = t.order_id
 				JOIN {bookings} b ON b.order_item_id = i.id GROUP BY t.id ORDER BY t.id`)
 			got := []string{}
 			for page := 1; ; page++ {
@@ -83,8 +81,7 @@ func TestPaymentBooking(t *testing.T) {
 }
 
 func TestPaymentsOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	paymentList.pages(t, s)
 	paymentList.finds(t, s, []find{
 		{query: "status=refunded", where: "t.id = 8"},
@@ -106,11 +103,9 @@ func TestPaymentsOfTheEdgeSite(t *testing.T) {
 // TestPaymentAmountsAreExact: a column of money holds twenty digits, and
 // filters compare all of them.
 func TestPaymentAmountsAreExact(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE id > 2",
+	s := ownServer(t, fixtures.Edge())
+	s.database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE id > 2",
 		"UPDATE wp_latepoint_transactions SET amount = 9999999999999999.9999 WHERE id = 1", "UPDATE wp_latepoint_transactions SET amount = 9999999999999999.9998 WHERE id = 2")
-	s := newServer(t, database)
 	s.wantFields(t, "/payments/1", map[string]any{"amount": "9999999999999999.9999"})
 	for query, want := range map[string][]string{
 		"amount_max=9999999999999999.9998": {"2"},
@@ -127,8 +122,7 @@ func TestPaymentAmountsAreExact(t *testing.T) {
 // TestPaymentsOfTheAutomationNode replays the calls of an n8n node that was made for an older version of
 // the API: ids are texts, statuses have other words, and a token is a transaction id.
 func TestPaymentsOfTheAutomationNode(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	before := s.database.Snapshot(t)
 	for name, c := range map[string]struct {
 		body         string
@@ -143,30 +137,25 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		"refunded":                     {`{"booking_id":"1441","customer_id":"153","amount":50,"status":"refunded","transaction_id":"tx-2","force":true}`, "succeeded", "refund", "string tx-2", "refunded"},
 		"a token and a transaction id": {`{"booking_id":"1441","amount":50,"token":"tok","transaction_id":"tx"}`, "succeeded", "capture", "string tok", "partially_paid"},
 	} {
-		t.Run(name, func(t *testing.T) { // not parallel: they share the order
-			created := s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated)
-			want := map[string]any{"status": "string " + c.status, "kind": "string " + c.kind, "token": c.token, "order_id": "string 1403", "booking_id": "string 1441"}
-			wantFieldsOf(t, created, want)
-			read := s.get(fmt.Sprintf("/payments/%v", created.at("data", "id"))).want(http.StatusOK)
-			wantFieldsOf(t, read, want)
-			wantEqual(t, c.order, s.get("/orders/1403").at("payment_status"), "the order")
-			before.Restore(t)
-		})
+		created := s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated)
+		want := map[string]any{"status": "string " + c.status, "kind": "string " + c.kind, "token": c.token, "order_id": "string 1403", "booking_id": "string 1441"}
+		wantFieldsOf(t, created, want)
+		read := s.get(fmt.Sprintf("/payments/%v", created.at("data", "id"))).want(http.StatusOK)
+		wantFieldsOf(t, read, want)
+		wantEqual(t, c.order, s.get("/orders/1403").at("payment_status"), "%s: the order", name)
+		before.Restore(t)
 	}
 	// A status that the plugin itself has stored stays unchanged.
 	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 3")
 	wantFieldsOf(t, s.write(http.MethodPut, "/payments/3", `{"status":"refunded","notes":"x"}`).want(http.StatusOK),
 		map[string]any{"status": "string refunded", "kind": "string capture", "notes": "string x"})
-	if a := s.write(http.MethodPut, "/payments/3", `{"transaction_id":[1]}`).want(http.StatusBadRequest); a.at("error") != "Invalid transaction ID provided" {
-		t.Errorf("%s", a.body)
-	}
+	wantEqual(t, "Invalid transaction ID provided", s.write(http.MethodPut, "/payments/3", `{"transaction_id":[1]}`).want(http.StatusBadRequest).at("error"), "error")
 }
 
 // TestPriceFollowsPayments: a total above or below what was paid changes the payment
 // status, unless another one is sent with it.
 func TestPriceFollowsPayments(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":135}`).want(http.StatusCreated)
 	for _, step := range []struct{ path, body, want string }{
 		{"/bookings/1441", `{"price":"135.01"}`, "partially_paid"},
@@ -190,22 +179,19 @@ func TestPriceFollowsPayments(t *testing.T) {
 
 // TestPhonesAreFoundHoweverWritten filters by numbers with and without punctuation.
 func TestPhonesAreFoundHoweverWritten(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "UPDATE wp_latepoint_customers SET phone = '+49 (170) 55-66 77' WHERE id = 9", "UPDATE wp_latepoint_customers SET phone = '+49170556688' WHERE id = 12",
 		"UPDATE wp_latepoint_bookings SET customer_id = 9 WHERE id = 10", "UPDATE wp_latepoint_agents SET phone = '+49 (170) 55-66 77' WHERE id = 2")
 	for phone, want := range map[string][2]bool{ // customers 9 and 12
 		"+491705566": {true, true}, "+49 170 5566": {true, true}, "(170)-5566": {true, true}, "1 70 55": {true, true}, "5566-7": {true, false}, "55 6688": {false, true},
 		"55667_": {false, false}, "5566 %": {false, false}, "+49/170": {false, false},
 	} {
-		t.Run(phone, func(t *testing.T) {
-			query := url.QueryEscape(phone)
-			for i, id := range []string{"9", "12"} {
-				wantEqual(t, want[i], contains(s.get("/customers?per_page=100&phone="+query).want(http.StatusOK), id), "%s: customer %s found", phone, id)
-			}
-			wantEqual(t, want[0], contains(s.get("/bookings?per_page=100&customer_id=9&customer_phone="+query).want(http.StatusOK), "10"), "%s: booking found", phone)
-			wantEqual(t, want[0], contains(s.get("/agents?per_page=100&phone="+query).want(http.StatusOK), "2"), "%s: agent found", phone)
-		})
+		query := url.QueryEscape(phone)
+		for i, id := range []string{"9", "12"} {
+			wantEqual(t, want[i], contains(s.get("/customers?per_page=100&phone="+query).want(http.StatusOK), id), "%s: customer %s found", phone, id)
+		}
+		wantEqual(t, want[0], contains(s.get("/bookings?per_page=100&customer_id=9&customer_phone="+query).want(http.StatusOK), "10"), "%s: booking found", phone)
+		wantEqual(t, want[0], contains(s.get("/agents?per_page=100&phone="+query).want(http.StatusOK), "2"), "%s: agent found", phone)
 	}
 }
 
@@ -244,8 +230,7 @@ func refundRow(transaction int, amount string) string {
 // are found by, follows their refunds, however these were stored.
 func TestRefundsAreDerived(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	words := []string{"not_paid", "partially_paid", "fully_paid", "processing", "refunded", "partially_refunded"}
 	paid := transaction(90001, "succeeded", "'capture'", "100")
 	for _, c := range []struct {
@@ -269,40 +254,37 @@ func TestRefundsAreDerived(t *testing.T) {
 		{"an authorisation is no money", "partially_paid", []string{transaction(90001, "succeeded", "'authorization'", "100"), transaction(90002, "succeeded", "'refund'", "-1")}, "refunded"},
 		{"a word that somebody set", "refunded", []string{paid}, "refunded"},
 	} {
-		t.Run(c.name, func(t *testing.T) { // not parallel: they share the order
-			moneyOf(t, s, c.stored, c.money...)
-			order := s.get("/orders/1403").want(http.StatusOK)
-			customer := fmt.Sprint(order.at("customer_id"))
-			booking := s.get("/bookings/1441").want(http.StatusOK)
-			for where, got := range map[string]any{
-				"order": order.at("payment_status"), "booking": booking.at("data", "payment_status"), "order of the booking": booking.at("data", "order", "payment_status"),
-			} {
-				wantEqual(t, c.want, got, "%s", where)
-			}
-			for _, list := range []struct{ path, id string }{{"/orders", "1403"}, {"/bookings", "1441"}} {
-				for _, word := range words {
-					a := s.get(list.path + "?per_page=100&customer_id=" + customer + "&payment_status=" + word).want(http.StatusOK)
-					wantEqual(t, word == c.want, slices.Contains(idsOf(a.at("data")), list.id), "%s by %s: found", list.path, word)
-					for _, record := range a.records() {
-						wantEqual(t, word, record["payment_status"], "%s: shown", list.path)
-					}
+		moneyOf(t, s, c.stored, c.money...)
+		order := s.get("/orders/1403").want(http.StatusOK)
+		customer := fmt.Sprint(order.at("customer_id"))
+		booking := s.get("/bookings/1441").want(http.StatusOK)
+		for where, got := range map[string]any{
+			"order": order.at("payment_status"), "booking": booking.at("data", "payment_status"), "order of the booking": booking.at("data", "order", "payment_status"),
+		} {
+			wantEqual(t, c.want, got, "%s: %s", c.name, where)
+		}
+		for _, list := range []struct{ path, id string }{{"/orders", "1403"}, {"/bookings", "1441"}} {
+			for _, word := range words {
+				a := s.get(list.path + "?per_page=100&customer_id=" + customer + "&payment_status=" + word).want(http.StatusOK)
+				wantEqual(t, word == c.want, slices.Contains(idsOf(a.at("data")), list.id), "%s: %s by %s: found", c.name, list.path, word)
+				for _, record := range a.records() {
+					wantEqual(t, word, record["payment_status"], "%s: %s: shown", c.name, list.path)
 				}
 			}
-			included := s.get("/customers/"+customer+"?include=bookings&bookings_limit=100").want(http.StatusOK).at("data", "bookings")
-			for _, b := range included.([]any) {
-				if b := b.(map[string]any); fmt.Sprint(b["id"]) == "1441" && b["payment_status"] != c.want {
-					t.Errorf("booking of the customer: %v", b["payment_status"])
-				}
+		}
+		included := s.get("/customers/"+customer+"?include=bookings&bookings_limit=100").want(http.StatusOK).at("data", "bookings")
+		for _, b := range included.([]any) {
+			if b := b.(map[string]any); fmt.Sprint(b["id"]) == "1441" && b["payment_status"] != c.want {
+				t.Errorf("%s: booking of the customer: %v", c.name, b["payment_status"])
 			}
-		})
+		}
 	}
 }
 
 // TestRefundFiltersMatchShownAmounts filters and sorts by the shown amounts,
 // including negative ones of other kinds.
 func TestRefundFiltersMatchShownAmounts(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	moneyOf(t, s, "not_paid",
 		transaction(90001, "succeeded", "'capture'", "100"), transaction(90002, "succeeded", "'refund'", "-40"),
 		transaction(90003, "succeeded", "'refund'", "30"), transaction(90004, "succeeded", "'void'", "-20"),
@@ -321,14 +303,10 @@ func TestRefundFiltersMatchShownAmounts(t *testing.T) {
 		"sort=amount&order=asc&amount_min=0&per_page=3":  {"90003", "90006", "90002"},
 		"sort=amount&order=desc&amount_min=35&per_page=": {"90005", "90001", "90002", "90006"},
 	} {
-		t.Run(query, func(t *testing.T) {
-			got := idsOf(s.get("/payments?order_id=1403&" + query).want(http.StatusOK).at("data"))
-			if query[0] == 'a' {
-				slices.Sort(got)
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: %v, want %v", query, got, want)
-			}
-		})
+		got := idsOf(s.get("/payments?order_id=1403&" + query).want(http.StatusOK).at("data"))
+		if query[0] == 'a' {
+			slices.Sort(got)
+		}
+		wantEqual(t, want, got, "%s", query)
 	}
 }

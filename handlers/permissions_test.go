@@ -6,13 +6,18 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
+	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
 )
@@ -81,20 +86,17 @@ func (g guardedMember) without(t testing.TB, value any, path []string) (emptied 
 // each other read permission: what the key may not read is empty, and everything else is unchanged.
 func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	database.Execute(t,
+	s := ownServer(t, fixtures.Small(now))
+	s.database.Execute(t,
 		"UPDATE wp_latepoint_orders SET ip_address = '192.0.2.1'",
 		"UPDATE wp_latepoint_transactions SET token = CONCAT('tok_', id), status = 'failed'",
 		`UPDATE wp_latepoint_order_invoices SET data = '{"to":"Ada<br>ada@example.test"}'`)
-	s := newServer(t, database)
 	var booking, customer, order, payment, invoice int
-	err := database.SQL.QueryRowContext(t.Context(), `SELECT b.id, b.customer_id, o.id, t.id, v.id FROM wp_latepoint_bookings b
+	s.database.Scan(t, `SELECT b.id, b.customer_id, o.id, t.id, v.id FROM wp_latepoint_bookings b
 		JOIN wp_latepoint_order_items i ON i.id = b.order_item_id JOIN wp_latepoint_orders o ON o.id = i.order_id
 		JOIN wp_latepoint_transactions t ON t.order_id = o.id JOIN wp_latepoint_order_invoices v ON v.order_id = o.id
-		WHERE b.status = 'approved' ORDER BY b.id LIMIT 1`).Scan(&booking, &customer, &order, &payment, &invoice)
-	noError(t, err)
-	database.Execute(t, exampleDayOff)
+		WHERE b.status = 'approved' ORDER BY b.id LIMIT 1`, &booking, &customer, &order, &payment, &invoice)
+	s.database.Execute(t, exampleDayOff)
 	fill := strings.NewReplacer("/time-off/:id", "/time-off/412", "/bookings/:id", fmt.Sprint("/bookings/", booking), "/customers/:id", fmt.Sprint("/customers/", customer),
 		"/orders/:id", fmt.Sprint("/orders/", order), "/payments/:id", fmt.Sprint("/payments/", payment), ":invoice_id", fmt.Sprint(invoice),
 		":transaction_id", fmt.Sprint(payment), ":code", "WELCOME10", ":id", "1")
@@ -182,8 +184,7 @@ func each[T, R any](values []T, of func(T) R) []R {
 // TestNewRecordsHideWhatTheKeyMayNotRead: a key that may write but not read
 // sees a new record without the parts that need another permission.
 func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
 	before := s.database.Snapshot(t)
@@ -196,22 +197,17 @@ func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 		"order":   {"/orders", `{"customer_id":9,"subtotal":5,"total":5,"ip_address":"192.0.2.9"}`, "write_orders", "read_orders", []any{"ip_address"}, "192.0.2.9"},
 		"payment": {"/payments", `{"order_id":888,"amount":5,"token":"tok_1"}`, "write_payments", "read_payments", []any{"data", "token"}, "tok_1"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := *s
-			s.t = t
-			wantEqual(t, c.want, s.as([]string{c.write, c.read}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), "with %s", c.read)
-			before.Restore(t)
-			wantEqual(t, nil, s.as([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), "without %s", c.read)
-			before.Restore(t)
-		})
+		wantEqual(t, c.want, s.as([]string{c.write, c.read}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), "%s with %s", name, c.read)
+		before.Restore(t)
+		wantEqual(t, nil, s.as([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), "%s without %s", name, c.read)
+		before.Restore(t)
 	}
 }
 
 // TestIncludesNeedTheirPermission: keys that may read both can include a customer's bookings; for others
 // the request is rejected.
 func TestIncludesNeedTheirPermission(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings", "stats,Past_Bookings", "%20BOOKINGS%20", "nothing,bookings"} {
 		a := s.as([]string{"read_customers"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusForbidden)
 		want := `{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission read_bookings",` +
@@ -237,11 +233,9 @@ func TestIncludesNeedTheirPermission(t *testing.T) {
 // TestStoredResponsesObeyCurrentRights: a stored response is not sent again while its key has other rights, and
 // the request is not processed again either.
 func TestStoredResponsesObeyCurrentRights(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	may := []string{"read", "write"}
-	secret, key, err := s.keys.Create(t.Context(), keys.NewKey{Name: "shop", Kind: keys.Live, Permissions: may})
-	noError(t, err)
+	secret, key := createKey(t, s.keys, keys.NewKey{Permissions: may})
 	s.key = secret
 	restrict := func(agents []int64, masked bool, permissions ...string) {
 		t.Helper()
@@ -278,8 +272,7 @@ func TestStoredResponsesObeyCurrentRights(t *testing.T) {
 // whether or not a contact that it sends with a booking is the stored one. Missing contacts it may fill in.
 func TestSentContactsAreNotCompared(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
 	booking := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
 	path := fmt.Sprintf("/bookings/%v", booking.at("data", "id"))
@@ -350,8 +343,7 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 // then with the two.
 func TestAdditionalPermissions(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11")
 	rows := map[string]bool{}
@@ -363,28 +355,24 @@ func TestAdditionalPermissions(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for name, c := range alsoNeeded {
 		rows[c.route+" "+c.also] = true
-		t.Run(name, func(t *testing.T) {
-			s := *s
-			s.t = t
-			all := append(permissions(), "read_changes", "write_users")
-			short, _, _ := strings.Cut(c.also, "_")
-			without := slices.DeleteFunc(all, func(p string) bool { return p == c.also || p == short && c.also != "write_users" })
-			s.key = s.newKey(without...)
-			between := before.Again(t)
-			a := s.write(c.method, c.path, c.body).want(http.StatusForbidden)
-			wantEqual(t, c.also, a.at("error", "details", "required_permission"), "the permission needed")
-			for _, change := range summarizeChanges(fixtures.Changes(between, before.Again(t))) {
-				if !strings.HasPrefix(change, "bookside_api_keys") {
-					t.Errorf("rejected, but written: %s", change)
-				}
+		all := append(permissions(), "read_changes", "write_users")
+		short, _, _ := strings.Cut(c.also, "_")
+		without := slices.DeleteFunc(all, func(p string) bool { return p == c.also || p == short && c.also != "write_users" })
+		s.key = s.newKey(without...)
+		between := before.Again(t)
+		a := s.write(c.method, c.path, c.body).want(http.StatusForbidden)
+		wantEqual(t, c.also, a.at("error", "details", "required_permission"), "%s: the permission needed", name)
+		for _, change := range summarizeChanges(fixtures.Changes(between, before.Again(t))) {
+			if !strings.HasPrefix(change, "bookside_api_keys") {
+				t.Errorf("%s: rejected, but written: %s", name, change)
 			}
-			resource, _, _ := strings.Cut(strings.Split(c.path, "/")[1], "?")
-			route := map[string]string{http.MethodGet: "read_", http.MethodPost: "write_", http.MethodPut: "write_"}[c.method] + resource
-			if a := s.as([]string{route, c.also}, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
-				t.Errorf("with both: %d %s", a.status, a.body)
-			}
-			before.Restore(t)
-		})
+		}
+		resource, _, _ := strings.Cut(strings.Split(c.path, "/")[1], "?")
+		route := map[string]string{http.MethodGet: "read_", http.MethodPost: "write_", http.MethodPut: "write_"}[c.method] + resource
+		if a := s.as([]string{route, c.also}, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
+			t.Errorf("%s: with both: %d %s", name, a.status, a.body)
+		}
+		before.Restore(t)
 	}
 	for row, tested := range rows {
 		if !tested {
@@ -415,8 +403,7 @@ func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 // TestCompletingACustomerNeedsNoPermission: a booking may add missing fields
 // of its customer, and repeat those that the key may read.
 func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
 	before := s.database.Snapshot(t)
 	writeOnly := []string{"write_bookings"}
@@ -430,21 +417,17 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 		"a new booking's":        {writeOnly, http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"unknown@example.test","phone":"1"}`), "first_name=Una last_name=Known phone=1"},
 		"not over what is known": {writeOnly, http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"known@example.test","phone":"1"}`), ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := *s
-			s.t = t
-			if a := s.as(c.permissions, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
-				t.Fatalf("%d %s", a.status, a.body)
+		if a := s.as(c.permissions, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
+			t.Fatalf("%s: %d %s", name, a.status, a.body)
+		}
+		got := ""
+		for _, change := range summarizeChanges(fixtures.Changes(before, before.Again(t))) {
+			if row, ok := strings.CutPrefix(change, "customers update"); ok {
+				got = strings.TrimSpace(strings.Replace(row, " now", "", 1))
 			}
-			got := ""
-			for _, change := range summarizeChanges(fixtures.Changes(before, before.Again(t))) {
-				if row, ok := strings.CutPrefix(change, "customers update"); ok {
-					got = strings.TrimSpace(strings.Replace(row, " now", "", 1))
-				}
-			}
-			wantEqual(t, c.want, got, "the customer changed")
-			before.Restore(t)
-		})
+		}
+		wantEqual(t, c.want, got, "%s: the customer changed", name)
+		before.Restore(t)
 	}
 }
 
@@ -452,8 +435,7 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 // it only that the user cannot be linked. Other invalid fields are reported regardless of the key's
 // permissions.
 func TestUsersCannotBeProbed(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	arrangeCustomers(t, s.database)
 	s.database.Execute(t, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (803, 'nobody', 'nobody@example.test'), (804, 'emptied', 'emptied@example.test')",
 		"INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (804, 'wp_capabilities', 'a:0:{}')")
@@ -481,21 +463,19 @@ func TestUsersCannotBeProbed(t *testing.T) {
 // TestBookingMetaOfAddOns: only custom fields, the plugin's own keys and configured keys of a booking's
 // metadata are shown and searched, and never the keys for managing a booking.
 func TestBookingMetaOfAddOns(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
+	s := ownServer(t, fixtures.Edge())
 	values := map[string]string{
 		"cf_new": "a1", "CF_CAPITAL": "a2", "price_breakdown": "a3", "vehicle": "a4", "zoom_join_url": "a5", "Zoom_Meeting_ID": "a6",
 		"google_calendar_event_id": "a7", "": "a8", "xcf_new": "a9", "key_to_manage_for_me": "a10", "cfx": "a11",
 		"Key_To_Manage_For_Agent": "a12", "KEY_TO_MANAGE_FOR_CUSTOMER": "a13", "keyxtoxmanagexshown": "a14", "the_key_to_manage_": "a15",
 	}
 	for key, value := range values {
-		if _, err := database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, ?, ?)", key, value); err != nil {
+		if _, err := s.database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, ?, ?)", key, value); err != nil {
 			t.Fatal(err)
 		}
 	}
-	database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_booking'",
+	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_booking'",
 		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_fields_for_booking', '{"vehicle":{"label":"Vehicle"},"Key_To_Manage_for_agent":{"label":"x"}}')`)
-	s := newServer(t, database)
 	defined := []string{"cf_new", "CF_CAPITAL", "price_breakdown", "vehicle"}
 	for name, c := range map[string]struct{ listed, shown []string }{
 		"as it is":         {nil, defined},
@@ -503,30 +483,197 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 		"with secret ones": {[]string{"key_to_manage_for_me", "key_to_manage_for_agent"}, defined},
 		"like secret ones": {[]string{"keyxtoxmanagexshown", "the_key_to_manage_"}, append(slices.Clone(defined), "keyxtoxmanagexshown", "the_key_to_manage_")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s.platform.Config.BookingMetaKeys = c.listed
-			want := map[string]any{}
-			for _, key := range c.shown {
-				want[key] = values[key]
+		s.platform.Config.BookingMetaKeys = c.listed
+		want := map[string]any{}
+		for _, key := range c.shown {
+			want[key] = values[key]
+		}
+		wantEqual(t, any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta"), "%s, single", name)
+		list := s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK)
+		wantEqual(t, any(want), list.at("data", 0, "meta"), "%s, list", name)
+		for key := range maps.Keys(values) {
+			if key == "" {
+				continue // an empty parameter counts as not sent
 			}
-			wantEqual(t, any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta"), "%s, single", name)
-			list := s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK)
-			wantEqual(t, any(want), list.at("data", 0, "meta"), "%s, list", name)
-			for key := range maps.Keys(values) {
-				if key == "" {
-					continue // an empty parameter counts as not sent
-				}
-				a, status := s.get("/bookings?meta_key="+key+"&meta_value="+values[key]), http.StatusBadRequest
-				if slices.Contains(c.shown, key) {
-					status = http.StatusOK
-				}
-				if a.status != status || status == http.StatusOK && len(a.records()) == 0 {
-					t.Errorf("%s: %s: %d %s", name, key, a.status, a.body)
-				}
+			a, status := s.get("/bookings?meta_key="+key+"&meta_value="+values[key]), http.StatusBadRequest
+			if slices.Contains(c.shown, key) {
+				status = http.StatusOK
 			}
-			if !strings.Contains(fmt.Sprint(s.get("/bookings?meta_key=VEHICLE&meta_value=A4").records()), "id:1 ") {
-				t.Errorf("%s: not found in another letter case", name)
+			if a.status != status || status == http.StatusOK && len(a.records()) == 0 {
+				t.Errorf("%s: %s: %d %s", name, key, a.status, a.body)
 			}
-		})
+		}
+		wantContains(t, "id:1 ", fmt.Sprint(s.get("/bookings?meta_key=VEHICLE&meta_value=A4").records()), "%s: what is found in another letter case", name)
 	}
+}
+
+// maskedKey creates a key with all permissions that masks personal data.
+func (s *server) maskedKey() string {
+	s.t.Helper()
+	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
+	secret, _ := createKey(s.t, s.keys, keys.NewKey{Permissions: all, MaskPersonal: true})
+	return secret
+}
+
+// TestPersonalDataIsMaskedEverywhere writes a mark into all personal data and requests every route that
+// reads: the mark appears without masking, and never with it.
+func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
+	fixtures.SkipUnderRace(t)
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	const mark = "zzqq"
+	s.database.Execute(t,
+		"UPDATE wp_latepoint_customers SET email = CONCAT('c', id, '-zzqq@zzqq.example'), phone = CONCAT('zzqq ', id), notes = 'zzqq', admin_notes = 'zzqq'",
+		"UPDATE wp_latepoint_agents SET email = CONCAT('a', id, '-zzqq@zzqq.example'), phone = 'zzqq'",
+		"UPDATE wp_latepoint_orders SET customer_comment = 'zzqq', ip_address = 'zzqq', source_url = CONCAT('https://site.example/book?e=', 'zzqq#zzqq')",
+		"UPDATE wp_latepoint_transactions SET notes = 'zzqq'",
+		`UPDATE wp_latepoint_order_invoices SET data = '{"to":"zzqq"}'`,
+		"UPDATE wp_latepoint_customer_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",
+		"UPDATE wp_latepoint_booking_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",
+		"UPDATE wp_latepoint_order_meta SET meta_value = 'zzqq' WHERE meta_key = 'notes'")
+	for _, name := range []string{"address", "city", "state", "zipcode", "country", "gender"} {
+		s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) SELECT id, '"+name+"', 'zzqq' FROM wp_latepoint_customers")
+	}
+	s.write(http.MethodPut, "/customers/9", `{"custom_fields":{"color":"zzqq"}}`).want(http.StatusOK)
+	all, masked := s.key, s.maskedKey()
+	shown := 0
+	for _, r := range handlers.Routes() {
+		if r.Method != http.MethodGet {
+			continue
+		}
+		for _, path := range limitedPaths(t, s, r.Path) {
+			if regexp.MustCompile(`\b(search|email|phone|customer_email|customer_phone|meta_key)=|order_by=email`).MatchString(path) {
+				continue // see TestMaskedKeysNeitherSearchNorWritePersonalData
+			}
+			s.key = all
+			plain := s.get(path)
+			s.key = masked
+			a := s.get(path).want(plain.status)
+			if strings.Contains(string(plain.body), mark) {
+				shown++
+			}
+			if strings.Contains(string(a.body), mark) {
+				t.Fatalf("GET %s: %s", path, a.body)
+			}
+			if tag := plain.header.Get("ETag"); tag != "" && strings.Contains(string(plain.body), mark) && tag == a.header.Get("ETag") {
+				t.Errorf("GET %s: the same tag", path)
+			}
+		}
+	}
+	if shown < 40 {
+		t.Errorf("only %d answers have personal data", shown)
+	}
+	// Masked data keep their form.
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita.neu@shop.example', phone = '+49 30 1234567' WHERE id = 9")
+	customer := s.get("/customers/9").want(http.StatusOK)
+	if email, phone := customer.at("data", "email"), customer.at("data", "phone"); email != "r***@***.example" || phone != "+** ** *****67" {
+		t.Errorf("email %v, phone %v", email, phone)
+	}
+	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita@localhost' WHERE id = 9")
+	s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'date_of_birth', '1990-02-28')")
+	customer = s.get("/customers/9").want(http.StatusOK)
+	if email, born := customer.at("data", "email"), customer.at("data", "date_of_birth"); email != "r***@***" || born != "" {
+		t.Errorf("email %v, born %v", email, born)
+	}
+	options := handlers.WebhookOptions(s.platform, s.keys, false)
+	id := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
+	if record, found, err := options.Record(t.Context(), id, jobs.HookFilter{}, journal.Customers, 10); err != nil || !found || strings.Contains(string(record), mark) {
+		t.Errorf("webhook: %s, found %t, %v", record, found, err)
+	}
+	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "10")+`]`).want(http.StatusCreated)
+	if strings.Contains(string(bulk.body), mark) {
+		t.Errorf("%s", bulk.body)
+	}
+}
+
+// TestPersonalFieldsAreMasked: the fields of all responses with personal data have a mask, and no others.
+func TestPersonalFieldsAreMasked(t *testing.T) {
+	t.Parallel()
+	personal := regexp.MustCompile(`^(email|phone|notes?|admin_notes|customer_comment|ip_address|source_url|address|city|state|zipcode|country|date_of_birth|gender|custom_fields|meta|item_data|cancellation_reason|reschedule_reason)$`)
+	walked, masked := map[reflect.Type]bool{}, 0
+	var walk func(reflect.Type)
+	walk = func(of reflect.Type) {
+		if of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			walk(of.Elem())
+		}
+		if of.Kind() != reflect.Struct || walked[of] {
+			return
+		}
+		walked[of] = true
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if of == reflect.TypeFor[compat.WebhookDelivery]() && name == "state" {
+				continue // of the delivery
+			}
+			has, want := f.Tag.Get("mask") != "", personal.MatchString(name) || name == "data" && f.Type == reflect.TypeFor[*string]()
+			wantEqual(t, want, has, "%s.%s: masked", of, f.Name)
+			if has {
+				masked++
+			}
+			walk(f.Type)
+		}
+	}
+	for _, sample := range handlers.Samples() {
+		walk(reflect.TypeOf(sample))
+	}
+	if masked < 30 {
+		t.Errorf("only %d fields", masked)
+	}
+}
+
+// TestMaskedKeysNeitherSearchNorWritePersonalData: every parameter that searches or sorts by personal data,
+// and every field that holds it, is refused, in whatever format it is sent.
+func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s.database.Execute(t, fillLocks)
+	s.key = s.maskedKey()
+	s.get("/status").want(http.StatusOK)
+	before := s.database.Snapshot(t)
+	refused := func(a answer, name string) {
+		t.Helper()
+		if a.want(http.StatusForbidden).at("error", "code") != "personal_data_masked" || !strings.HasSuffix(fmt.Sprint(a.at("error", "message")), " "+name) {
+			t.Errorf("%s", a.body)
+		}
+	}
+	for path, names := range map[string][]string{
+		"/bookings":  {"search", "customer_email", "customer_phone", "meta_key", "meta_value"},
+		"/customers": {"search", "email", "phone"},
+		"/agents":    {"search", "email", "phone"},
+		"/orders":    {"search"},
+		"/payments":  {"search"},
+		"/locations": {"search"},
+	} {
+		for _, name := range names {
+			refused(s.get(path+"?"+name+"=a"), name)
+		}
+	}
+	refused(s.get("/agents?order_by=email"), "order_by")
+	refused(s.get("/agents?order_by=Phone"), "order_by")
+	for _, c := range []struct{ method, path, contentType, body, name string }{
+		{http.MethodPost, "/bookings", jsonType, friday("customer_id", "", "customer", newCustomer), "email"},
+		{http.MethodPost, "/bookings", jsonType, friday("notes", `"x"`), "notes"},
+		{http.MethodPost, "/bookings", formType, "customer[phone]=1&service_id=4", "phone"},
+		{http.MethodPost, "/bookings?customer.email=x", jsonType, friday(), "customer.email"},
+		{http.MethodPost, "/bookings?customer[email]=x", jsonType, friday(), "email"},
+		{http.MethodPost, "/bookings?customer=" + url.QueryEscape(newCustomer), jsonType, friday("customer_id", ""), "email"},
+		{http.MethodPost, "/bookings", jsonType, friday("customer_id", "", "customer", strconv.Quote(newCustomer)), "email"},
+		{http.MethodPost, "/bookings", formType, "service_id=4&customer=" + url.QueryEscape(newCustomer), "email"},
+		{http.MethodPost, "/bookings/bulk", jsonType, `[` + friday("notes", `"x"`) + `]`, "notes"},
+		{http.MethodPost, "/bookings/bulk", jsonType, `{"bookings":` + strconv.Quote(` [`+friday("notes", `"x"`)+`]`) + `}`, "notes"},
+		{http.MethodPost, "/bookings/bulk", jsonType, `[` + strconv.Quote(friday("customer_id", "", "customer", strconv.Quote(newCustomer))) + `]`, "email"},
+		{http.MethodPut, "/bookings/7", jsonType, `{"customer":{"email":"x@example.test"}}`, "email"},
+		{http.MethodPut, "/customers/9", jsonType, `{"phone":"1"}`, "phone"},
+		{http.MethodPut, "/customers/9", jsonType, `{"custom_fields":{"color":"x"}}`, "custom_fields"},
+		{http.MethodPut, "/customers/9", jsonType, `{"city":"x"}`, "city"},
+		{http.MethodPut, "/customers/9", jsonType, `{"date_of_birth":"2000-01-01"}`, "date_of_birth"},
+		{http.MethodPost, "/payments", jsonType, `{"order_id":10,"amount":1,"notes":"x"}`, "notes"},
+		{http.MethodPut, "/orders/10", jsonType, `{"customer_comment":"x"}`, "customer_comment"},
+		{http.MethodPut, "/orders/10", jsonType, `{"source_url":"https://site.example/"}`, "source_url"},
+		{http.MethodPost, "/orders", jsonType, `{"customer_id":9,"source_url":""}`, "source_url"},
+	} {
+		a := s.writeAs(c.method, c.path, c.contentType, c.body).want(http.StatusForbidden)
+		wantEqual(t, "personal_data_masked", a.at("error", "code"), "%s %s: %s", c.method, c.path, a.body)
+	}
+	wantNoWrites(t, "refused", before)
+	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+	s.get("/services?search=a").want(http.StatusOK)
 }

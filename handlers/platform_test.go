@@ -1,15 +1,23 @@
 package handlers_test
 
 import (
+	"database/sql"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestUnavailablePlatform makes the platform unavailable in every way and
@@ -36,48 +44,40 @@ func TestUnavailablePlatform(t *testing.T) {
 	s := newServer(t, database)
 	before := s.get("/bookings").want(http.StatusOK)
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			database.Execute(t, c.away)
-			for range 2 {
-				a := s.get("/bookings").want(http.StatusServiceUnavailable)
-				want := fmt.Sprintf(`{"code":"platform_not_available","message":"%s","data":{"status":503}}`, c.message)
-				if string(a.body) != want || a.header.Get("Retry-After") == "" {
-					t.Errorf("%s: %s, Retry-After %q", c.name, a.body, a.header.Get("Retry-After"))
-				}
+		database.Execute(t, c.away)
+		for range 2 {
+			a := s.get("/bookings").want(http.StatusServiceUnavailable)
+			want := fmt.Sprintf(`{"code":"platform_not_available","message":"%s","data":{"status":503}}`, c.message)
+			if string(a.body) != want || a.header.Get("Retry-After") == "" {
+				t.Errorf("%s: %s, Retry-After %q", c.name, a.body, a.header.Get("Retry-After"))
 			}
-			if a := s.get("/status"); a.status != http.StatusServiceUnavailable {
-				t.Errorf("%s: /status answers %d", c.name, a.status)
-			}
-			s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
-			database.Execute(t, c.back)
-			if after := s.get("/bookings").want(http.StatusOK); string(after.body) != string(before.body) {
-				t.Errorf("%s: the response is not the same as before", c.name)
-			}
-		})
+		}
+		wantEqual(t, http.StatusServiceUnavailable, s.get("/status").status, "%s: /status", c.name)
+		s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
+		database.Execute(t, c.back)
+		wantEqual(t, string(before.body), string(s.get("/bookings").want(http.StatusOK).body), "%s: the response, as before", c.name)
 	}
 }
 
 // TestSchemaChangesWhileServing drops and adds columns and tables while the
 // server runs, as an update of the plugin does.
 func TestSchemaChangesWhileServing(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Small(now))
 	if s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number") == "" {
 		t.Fatal("the payment has no receipt number")
 	}
-	database.Execute(t, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
+	s.database.Execute(t, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
 	wantEqual(t, "", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number of a dropped column")
 	s.get("/payments?search=x").want(http.StatusOK)
-	database.Execute(t,
+	s.database.Execute(t,
 		"ALTER TABLE wp_latepoint_transactions ADD COLUMN receipt_number varchar(10)",
 		"UPDATE wp_latepoint_transactions SET receipt_number = 'ABCDEFGH'",
 		"UPDATE wp_options SET option_value = '2.3.2' WHERE option_name = 'latepoint_db_version'")
 	wantEqual(t, "ABCDEFGH", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number after the update")
-	database.Execute(t, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
+	s.database.Execute(t, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
 	wantEqual(t, 0, len(s.get("/coupons").want(http.StatusOK).records()), "coupons without their table")
 	s.get("/customers").want(http.StatusOK)
-	database.Execute(t,
+	s.database.Execute(t,
 		"CREATE TABLE wp_latepoint_coupons (id mediumint PRIMARY KEY, code varchar(110), discount_type varchar(110), discount_value decimal(20,4), status varchar(20))",
 		"INSERT INTO wp_latepoint_coupons VALUES (1, 'NEW', 'percent', 10, 'active')")
 	wantEqual(t, 1, len(s.get("/coupons").want(http.StatusOK).records()), "coupons after the add-on made its table")
@@ -94,8 +94,7 @@ func TestStatementsDoNotGrowWithPages(t *testing.T) {
 	}
 	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now)} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, fixtures.Shared(t, site))
+			s := sharedServer(t, site)
 			s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
 			for path, bound := range bounds {
 				join := "?"
@@ -118,8 +117,7 @@ func TestStatementsDoNotGrowWithPages(t *testing.T) {
 
 // TestHeadersOfEveryResponse checks the headers that every response has.
 func TestHeadersOfEveryResponse(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	s := smallServer(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	for _, path := range []string{"/v1/status", "/v1/nothing", "/v1/bookings?page=0"} {
 		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}, "X-Request-Id": {"client-id.1234"}})
 		for name, want := range map[string]string{
@@ -216,5 +214,300 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	}
 	if len(touched["latepoint_process_jobs"]) == 0 || len(touched["usermeta"]) == 0 {
 		t.Errorf("the requests touch only %v", slices.Sorted(maps.Keys(touched)))
+	}
+}
+
+// TestServersWithOtherDefaults: whatever a server's sessions begin with, ours read all there is, and what they write stays.
+func TestServersWithOtherDefaults(t *testing.T) {
+	t.Parallel()
+	db := fixtures.NewWith(t, fixtures.SiteA().WithFewBookings())
+	s := newServer(t, db)
+	want := string(s.get("/bookings?per_page=100").body)
+	account, err := mysql.ParseDSN(db.AdminDSN)
+	noError(t, err)
+	account.Params = map[string]string{"autocommit": "1", "sql_safe_updates": "0"}
+	connector, err := mysql.NewConnector(account)
+	noError(t, err)
+	witness := sql.OpenDB(connector)
+	defer witness.Close()
+	for i, c := range []struct{ set, reset string }{
+		{"autocommit = 0", "autocommit = 1"},
+		{"completion_type = 1", "completion_type = 0"},
+		{"completion_type = 2", "completion_type = 0"},
+		{"sql_auto_is_null = 1", "sql_auto_is_null = 0"},
+		{"sql_safe_updates = 1", "sql_safe_updates = 0"},
+		{"sql_select_limit = 2", "sql_select_limit = DEFAULT"},
+		{"sql_big_selects = 0, GLOBAL max_join_size = 20", "sql_big_selects = 1, GLOBAL max_join_size = DEFAULT"},
+		{"unique_checks = 0", "unique_checks = 1"},
+		{"tx_read_only = 1", "tx_read_only = 0"},
+		{"tx_isolation = 'SERIALIZABLE'", "tx_isolation = 'REPEATABLE-READ'"},
+		{"time_zone = '+09:30'", "time_zone = DEFAULT"},
+		{"lc_time_names = 'de_DE'", "lc_time_names = 'en_US'"},
+		{"low_priority_updates = 1", "low_priority_updates = 0"},
+		{"foreign_key_checks = 0", "foreign_key_checks = 1"},
+		{"group_concat_max_len = 4", "group_concat_max_len = DEFAULT"},
+		{"div_precision_increment = 0", "div_precision_increment = DEFAULT"},
+		{"max_statement_time = 0.001", "max_statement_time = 0"},
+		{"old_mode = 'NO_DUP_KEY_WARNINGS_WITH_IGNORE,ZERO_DATE_TIME_CAST'", "old_mode = DEFAULT"},
+		{"sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,NO_ZERO_DATE,NO_UNSIGNED_SUBTRACTION,ONLY_FULL_GROUP_BY,PAD_CHAR_TO_FULL_LENGTH'", "sql_mode = DEFAULT"},
+		{"sql_mode = 'ORACLE'", "sql_mode = DEFAULT"},
+		{"character_set_server = latin1, GLOBAL character_set_client = latin1, GLOBAL character_set_connection = latin1, GLOBAL character_set_results = latin1, GLOBAL collation_connection = latin1_bin",
+			"character_set_server = DEFAULT, GLOBAL character_set_client = DEFAULT, GLOBAL character_set_connection = DEFAULT, GLOBAL character_set_results = DEFAULT, GLOBAL collation_connection = DEFAULT"},
+		{"collation_connection = utf8mb4_bin", "collation_connection = DEFAULT"},
+		{"init_connect = 'SET autocommit=0, NAMES latin1'", "init_connect = ''"},
+		{"default_storage_engine = MyISAM", "default_storage_engine = InnoDB"},
+		{"max_sort_length = 8", "max_sort_length = DEFAULT"},
+		{"wait_timeout = 1", "wait_timeout = DEFAULT"},
+		{"tmp_memory_table_size = 0", "tmp_memory_table_size = DEFAULT"},
+		{"sql_notes = 0", "sql_notes = 1"},
+		{"check_constraint_checks = 0", "check_constraint_checks = 1"},
+	} {
+		t.Run(c.set, func(t *testing.T) {
+			set := func(text string) {
+				t.Helper()
+				if _, err := witness.ExecContext(t.Context(), "SET GLOBAL "+text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set(c.set)
+			defer set(c.reset)
+			s := newServerOver(t, db, 2, time.Minute)
+			if got := s.get("/bookings?per_page=100"); got.status != http.StatusOK || string(got.body) != want {
+				t.Errorf("the bookings are others, status %d: %.300s", got.status, got.body)
+			}
+			email := fmt.Sprintf("mueller%d@example.test", i)
+			header := []string{"Idempotency-Key", email}
+			first := s.write(http.MethodPost, "/customers", `{"first_name":"Jürgen","last_name":"Müller","email":"`+email+`"}`, header...)
+			again := s.write(http.MethodPost, "/customers", `{"first_name":"Jürgen","last_name":"Müller","email":"`+email+`"}`, header...)
+			if first.status != http.StatusCreated || string(again.body) != string(first.body) {
+				t.Errorf("created: %d %.300s; again: %d %.300s", first.status, first.body, again.status, again.body)
+			}
+			id := regexp.MustCompile(`"id":"?([0-9]+)`).FindSubmatch(first.body)
+			if id == nil {
+				t.Fatalf("no id in %s", first.body)
+			}
+			updated := s.write(http.MethodPut, "/customers/"+string(id[1]), `{"last_name":"Weiß"}`)
+			var stored string
+			err := witness.QueryRowContext(t.Context(), "SELECT CONCAT(COUNT(*), COALESCE(MAX(first_name), ''), COALESCE(MAX(last_name), '')) FROM "+db.Prefix+"latepoint_customers WHERE email = ?", email).Scan(&stored)
+			if err != nil || stored != "1JürgenWeiß" {
+				t.Errorf("stored %q, error %v; updated: %d %s", stored, err, updated.status, updated.body)
+			}
+		})
+	}
+}
+
+// TestStatementLog: a server that logs statements refuses READ COMMITTED. An account that may asks for rows; with any other,
+// writes get 503, and /readyz says why.
+func TestStatementLog(t *testing.T) {
+	t.Parallel()
+	limited := fixtures.NewWith(t, fixtures.SiteA().WithFewBookings(), "--log-bin", "--server-id=1")
+	limited.Execute(t, "SET GLOBAL binlog_format = 'STATEMENT'")
+	may := *limited
+	may.DSN = limited.AdminDSN
+	allowed := newServer(t, &may)
+	const body = `{"first_name":"Rita","last_name":"Neu","email":"rita@example.test"}`
+	allowed.write(http.MethodPost, "/customers", body).want(http.StatusCreated)
+	admin := newAdmin()
+	admin.Started(allowed.platform)
+	wantReadiness(t, admin, monitor.Readiness{Status: monitor.StatusReady, Database: "ok", Platform: "ok"})
+
+	refused := *allowed
+	refused.platform = session.NewPlatform(openDatabase(t, limited, 2, time.Minute), fixedClock)
+	refused.handler = handlers.New(refused.platform, allowed.keys, fixedClock, slog.New(slog.NewJSONHandler(refused.log, nil)), defaultOptions())
+	refused.get("/bookings").want(http.StatusOK)
+	refused.write(http.MethodPost, "/customers", body).want(http.StatusServiceUnavailable)
+	admin = newAdmin()
+	admin.Started(refused.platform)
+	wantReadiness(t, admin, monitor.Readiness{Status: monitor.StatusUnavailable, Database: "ok", Platform: "The database server refuses every write, because its binlog_format is STATEMENT"})
+}
+
+// TestServerWithoutCaseOfNames: where table names are in lower case, a prefix in capital letters is that of the same tables.
+func TestServerWithoutCaseOfNames(t *testing.T) {
+	t.Parallel()
+	site := fixtures.SiteA().WithFewBookings()
+	site.Prefix, site.Name = "WP_", site.Name+" in capitals"
+	db := fixtures.NewWith(t, site, "--lower-case-table-names=1")
+	var name string
+	db.Scan(t, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE '%latepoint_bookings'", &name)
+	if name != "wp_latepoint_bookings" {
+		t.Fatalf("the table is %s", name)
+	}
+	s := newServer(t, db)
+	s.get("/bookings").want(http.StatusOK)
+	s.write(http.MethodPut, "/customers/1", `{"last_name":"Neu"}`).want(http.StatusOK)
+	admin := newAdmin()
+	admin.Started(s.platform)
+	wantReadiness(t, admin, monitor.Readiness{Status: monitor.StatusReady, Database: "ok", Platform: "ok"})
+}
+
+// fillSmallTables are statements that make the site's small tables so large that a full scan is not the
+// quickest plan.
+var fillSmallTables = []string{
+	"INSERT INTO wp_options (option_name, option_value, autoload) SELECT CONCAT('filler_', a.id, '_', b.id), '', 'no' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
+	"INSERT INTO wp_latepoint_settings (name, value) SELECT CONCAT('filler_', a.id, '_', b.id), '' FROM wp_latepoint_agents a, wp_latepoint_bookings b",
+	"INSERT INTO wp_latepoint_work_periods (agent_id, service_id, location_id, week_day, custom_date, start_time, end_time) " +
+		"SELECT a.id + 1000, b.id + 1000, 1000, 1, '2020-01-01', 600, 720 FROM wp_latepoint_agents a, wp_latepoint_bookings b",
+	"INSERT INTO wp_latepoint_agents (first_name, email, status) SELECT 'Filler', CONCAT('filler', id, '@example.test'), 'disabled' FROM wp_latepoint_bookings",
+	"ANALYZE TABLE wp_options, wp_latepoint_settings, wp_latepoint_work_periods, wp_latepoint_agents",
+}
+
+// tablesWithoutIndex are tables that the plugin created without an index except for the id.
+var tablesWithoutIndex = []string{"wp_latepoint_processes", "wp_latepoint_process_jobs", "wp_latepoint_transactions", "wp_latepoint_transaction_refunds"}
+
+// TestBookingWritesUseIndexes explains every statement of a create, an update
+// and a deletion: none scans a table that has an index.
+func TestBookingWritesUseIndexes(t *testing.T) {
+	t.Parallel()
+	var seen []statement
+	database := fixtures.New(t, fixtures.SiteA())
+	database.Execute(t, fillSmallTables...)
+	s := tappedServer(t, database, func(shown statement) error {
+		seen = append(seen, shown)
+		return nil
+	})
+	s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
+	for _, w := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer), http.StatusCreated},
+		{http.MethodPost, "/bookings", friday("agent_id", `"any"`, "start_time", `"13:00"`), http.StatusCreated},
+		{http.MethodPost, "/bookings", friday(), http.StatusConflict},
+		{http.MethodPut, "/bookings/7", `{"start_date":"2027-02-05","start_time":"15:00","service_id":4,"agent_id":5,"location_id":1,
+			"status":"approved","price":12,"notes":"x","customer":{"phone":"+49 30 1","email":"rita.neuer@example.test"}}`, http.StatusOK},
+		{http.MethodDelete, "/bookings/7?force=true", "", http.StatusOK},
+	} {
+		t.Run(w.method+" "+w.path, func(t *testing.T) {
+			seen = nil
+			s.write(w.method, w.path, w.body).want(w.status)
+			steps := 0
+			for _, shown := range seen {
+				if strings.HasPrefix(shown.text, "INSERT ") {
+					continue
+				}
+				for _, step := range s.explain(t, shown) {
+					steps++
+					if step.whole() && !readsTable(shown, tablesWithoutIndex) {
+						t.Errorf("reads all of %s: %s", step.table, shown.text)
+					}
+				}
+			}
+			if steps < 10 {
+				t.Errorf("only %d steps", steps)
+			}
+		})
+	}
+}
+
+// readsTable reports whether a statement is about one of the tables.
+func readsTable(shown statement, tables []string) bool {
+	for _, table := range tables {
+		if strings.Contains(shown.text, "`"+table+"`") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestStatementsOfANewBooking: the number of statements is fixed, and each
+// further notification adds at most one.
+func TestStatementsOfANewBooking(t *testing.T) {
+	t.Parallel()
+	const bound = 30
+	automation := func(id int) string {
+		return fmt.Sprintf(`INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (%d, 'P', 'booking_created', 'active',
+			'[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_%d","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"S","content":"C"}}}],"time_offset":[]}]')`, id, id)
+	}
+	for name, c := range map[string]struct {
+		setup []string
+		jobs  int
+	}{
+		"nobody sends mails": {nil, 0},
+		"one notification":   {[]string{jobCron}, 1},
+		"the content of the order": {[]string{
+			jobCron, "DELETE FROM wp_latepoint_processes", "INSERT INTO wp_latepoint_settings (name, value) VALUES ('business_logo', '77')", contentAutomation(t, "booking_created"),
+		}, 1},
+		"several notifications ": {[]string{jobCron, automation(50), automation(51), automation(52)}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ownWriter(t, fixtures.SiteA())
+			s.database.Execute(t, append(c.setup, fillLocks)...)
+			before := s.database.Snapshot(t)
+			s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
+			if n := s.log.last(t).Queries; n > bound+c.jobs {
+				t.Errorf("%d statements, want at most %d", n, bound+c.jobs)
+			}
+			jobs := 0
+			for _, change := range fixtures.Changes(before, before.Again(t)) {
+				if change.Table == "latepoint_process_jobs" {
+					jobs++
+				}
+			}
+			wantEqual(t, c.jobs, jobs, "jobs")
+		})
+	}
+}
+
+// TestCustomersCompareNoOrderWithEachTransaction: the statement that sums up what
+// customers paid reads the transactions once and looks up their orders by key.
+func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA()) // its tables were never analyzed
+	var seen []statement
+	s := tappedServer(t, database, func(shown statement) error {
+		seen = append(seen, shown)
+		return nil
+	})
+	s.get("/status").want(http.StatusOK)
+	seen = nil
+	s.get("/customers?per_page=20").want(http.StatusOK)
+	sums := 0
+	for _, shown := range seen {
+		if !readsTable(shown, []string{"wp_latepoint_transactions"}) {
+			continue
+		}
+		sums++
+		for _, step := range s.explain(t, shown) {
+			// MySQL uses a hash join, also in a buffer.
+			if strings.Contains(step.extra, "BNL") || strings.Contains(step.extra, "Block Nested Loop") {
+				t.Errorf("each row of %s is compared with all others: %s", step.table, shown.text)
+			}
+		}
+	}
+	wantEqual(t, 1, sums, "statements that read transactions")
+}
+
+// TestPaymentStatusIsSummedUpOnce: a filter by payment status reads the transactions that may have refunds once, and not
+// again for each order, even if the administrator added an index on their orders.
+func TestPaymentStatusIsSummedUpOnce(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.SiteA())
+	database.Execute(t, "CREATE INDEX theirs ON wp_latepoint_transactions (order_id)",
+		"INSERT INTO wp_latepoint_transaction_refunds (transaction_id, amount) SELECT id, 0 FROM wp_latepoint_transactions",
+		"ANALYZE TABLE wp_latepoint_transactions, wp_latepoint_transaction_refunds, wp_latepoint_orders")
+	var seen []statement
+	s := tappedServer(t, database, func(shown statement) error {
+		seen = append(seen, shown)
+		return nil
+	})
+	s.get("/status").want(http.StatusOK)
+	for _, path := range []string{"/orders?payment_status=refunded", "/bookings?payment_status=refunded&sort=created_at"} {
+		seen = nil
+		s.get(path).want(http.StatusOK)
+		sums := 0
+		for _, shown := range seen {
+			if !readsTable(shown, []string{"wp_latepoint_transaction_refunds"}) {
+				continue
+			}
+			for _, step := range s.explain(t, shown) {
+				sums++
+				if step.kind == "LATERAL DERIVED" && strings.HasPrefix(step.table, "<derived") {
+					t.Errorf("%s: %s is read for each order: %s", path, step.table, shown.text)
+				}
+			}
+		}
+		if sums == 0 {
+			t.Errorf("%s: no statement reads refunds", path)
+		}
 	}
 }

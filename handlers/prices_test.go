@@ -1,14 +1,18 @@
 package handlers_test
 
 import (
+	std "cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/bookside/bookside/adapter/domain"
+	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -17,8 +21,9 @@ const vat = `INSERT INTO wp_latepoint_settings (name, value) VALUES ('taxes', '{
 
 // proSite serves a site with Pro Features, on which service 4 costs 85.00 for 60 minutes and has several
 // seats.
-func proSite(t testing.TB) *server {
+func proSite(t *testing.T) *server {
 	t.Helper()
+	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 5, charge_amount = 85, duration = 60 WHERE id = 4",
 		"DELETE FROM wp_latepoint_service_meta WHERE object_id = 4 AND meta_key = 'durations'",
@@ -38,33 +43,20 @@ func rowOf(t testing.TB, database *fixtures.Database, query string, args ...any)
 
 func rowsOf(t testing.TB, database *fixtures.Database, query string, args ...any) (found []string) {
 	t.Helper()
-	rows, err := database.SQL.QueryContext(t.Context(), query, args...)
+	table, err := fixtures.Query(t.Context(), database.SQL, query, args...)
 	noError(t, err)
-	defer rows.Close()
-	columns, err := rows.Columns()
-	noError(t, err)
-	for rows.Next() {
-		texts, dests := make([]*string, len(columns)), make([]any, len(columns))
-		for i := range dests {
-			dests[i] = &texts[i]
-		}
-		noError(t, rows.Scan(dests...))
-		var cells []string
-		for _, text := range texts {
-			if text == nil {
-				text = new("NULL")
-			}
-			cells = append(cells, *text)
+	for _, row := range table.Rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = fmt.Sprint(std.Or(cell, any("NULL")))
 		}
 		found = append(found, strings.Join(cells, "|"))
 	}
-	noError(t, rows.Err())
 	return found
 }
 
 // TestPricesOfProFeatures: a booking costs and stores what the add-on's filters produce.
 func TestPricesOfProFeatures(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	fields := []string{"total_attendees", `3`, "extras", `[{"id":7},{"id":"4","quantity":"2"}]`, "coupon_code", `" welcome10 "`}
 	possible := s.write(http.MethodPost, "/bookings", friday(append(fields, "dry_run", `true`)...)).want(http.StatusOK)
@@ -100,7 +92,6 @@ func TestPricesOfProFeatures(t *testing.T) {
 
 // TestPricesOfOneBooking: the settings of Pro Features that affect a price.
 func TestPricesOfOneBooking(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET rules = '{\"max_discount_amount\":\"20\"}' WHERE code = 'WELCOME10'")
 	for title, c := range map[string]struct {
@@ -117,10 +108,8 @@ func TestPricesOfOneBooking(t *testing.T) {
 		"a price of 0, with its tax": {"UPDATE wp_latepoint_settings SET value = '{\"a\":{\"id\":\"a\",\"type\":\"fixed\",\"value\":\"2\"}}' WHERE name = 'taxes'", "UPDATE wp_latepoint_settings SET value = '{\"a\":{\"id\":\"a\",\"type\":\"percentage\",\"value\":\"10\"}}' WHERE name = 'taxes'", []string{"price", `0`}, "0.0000 0.0000 0.0000 2.0000 2.0000"},
 	} {
 		t.Run(title, func(t *testing.T) {
-			if c.arrange != "" {
-				s.database.Execute(t, c.arrange)
-				defer s.database.Execute(t, c.undo)
-			}
+			s.database.Execute(t, c.arrange)
+			defer s.database.Execute(t, c.undo)
 			a := s.write(http.MethodPost, "/bookings", friday(append(c.fields, "dry_run", `true`)...)).want(http.StatusOK)
 			got := []string{fmt.Sprint(a.at("data", "price"))}
 			for _, field := range []string{"subtotal", "coupon_discount", "tax_total", "total"} {
@@ -133,7 +122,6 @@ func TestPricesOfOneBooking(t *testing.T) {
 
 // TestRefusedExtrasAndCoupons: what the site's form would not offer is refused with the name of its field.
 func TestRefusedExtrasAndCoupons(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	s.database.Execute(t,
 		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'maximum_service_extras_required', 'on'), (4, 'maximum_service_extras_value', '1')",
@@ -163,22 +151,17 @@ func TestRefusedExtrasAndCoupons(t *testing.T) {
 		{"a coupon that is spent", minus5(`{"limit_total":"1"}`), []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "This coupon has been used as often as it may be"},
 		{"a coupon that the customer spent", minus5(`{"limit_per_customer":"1"}`), []string{"coupon_code", `"MINUS5"`}, 422, "coupon_code", "The customer has used this coupon as often as they may"},
 	} {
-		t.Run(c.title, func(t *testing.T) {
-			if c.arrange != "" {
-				s.database.Execute(t, c.arrange)
-			}
-			for _, dry := range []string{"true", "false"} {
-				a := s.write(http.MethodPost, "/bookings", friday(append(slices.Clone(c.fields), "dry_run", dry)...)).want(c.status)
-				wantEqual(t, c.message, a.at("error", "details", c.field), "dry run %s: %v", dry, a.at("error", "details"))
-			}
-		})
+		s.database.Execute(t, c.arrange)
+		for _, dry := range []string{"true", "false"} {
+			a := s.write(http.MethodPost, "/bookings", friday(append(slices.Clone(c.fields), "dry_run", dry)...)).want(c.status)
+			wantEqual(t, c.message, a.at("error", "details", c.field), "%s, dry run %s: %v", c.title, dry, a.at("error", "details"))
+		}
 	}
 }
 
 // TestCouponsTellNothingAboutCustomers: a key limited to an agent does not learn from a coupon what a customer
 // whom it may not see has ordered.
 func TestCouponsTellNothingAboutCustomers(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_orders SET coupon_code = 'minus5', status = 'open', customer_id = 9 ORDER BY id LIMIT 1",
 		"UPDATE wp_latepoint_bookings SET agent_id = 3 WHERE customer_id = 9")
@@ -200,7 +183,6 @@ func TestCouponsTellNothingAboutCustomers(t *testing.T) {
 
 // TestExtrasOfHold: a hold includes the time of its extras, and the booking gets them.
 func TestExtrasOfHold(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1 WHERE id = 4")
 	hold := s.write(http.MethodPost, "/holds", holdBody("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
@@ -216,7 +198,6 @@ func TestExtrasOfHold(t *testing.T) {
 // TestCheckedFieldsOfHold: a hold is refused for a price, coupon or custom fields that its booking could not have, whoever the
 // customer will be. It does not keep them.
 func TestCheckedFieldsOfHold(t *testing.T) {
-	t.Parallel()
 	s := fieldsSite(t, definedFields)
 	rules := func(rules string) string {
 		return "UPDATE wp_latepoint_coupons SET rules = '" + rules + "', active_to = NULL WHERE code = 'MINUS5'"
@@ -233,9 +214,7 @@ func TestCheckedFieldsOfHold(t *testing.T) {
 		"an unknown custom field":     {"", []string{"custom_fields", `{"cf_unknown":"x"}`}, unprocessable("custom_fields.cf_unknown")},
 		"custom fields that are none": {"", []string{"custom_fields", `[1]`}, badRequest("custom_fields")},
 	} {
-		if c.arrange != "" {
-			s.database.Execute(t, c.arrange)
-		}
+		s.database.Execute(t, c.arrange)
 		before := s.database.Snapshot(t)
 		c.check(t, name, s.write(http.MethodPost, "/holds", holdBody(c.fields...)))
 		wantNoWrites(t, name, before)
@@ -255,7 +234,6 @@ func TestCheckedFieldsOfHold(t *testing.T) {
 // TestPlainSiteIgnoresExtras: without the add-on, extras and coupon are unknown fields, and its tables are
 // ignored.
 func TestPlainSiteIgnoresExtras(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	a := s.write(http.MethodPost, "/bookings", friday("total_attendees", `2`, "extras", `[{"id":99}]`, "coupon_code", `"NONE"`)).want(http.StatusCreated)
@@ -266,7 +244,6 @@ func TestPlainSiteIgnoresExtras(t *testing.T) {
 
 // TestAvailabilityWithExtras: extras make a booking longer, which affects when it can begin.
 func TestAvailabilityWithExtras(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1, buffer_before = 0, buffer_after = 0, timeblock_interval = 15 WHERE id = 4")
 	const path = "/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05"
@@ -306,9 +283,8 @@ func TestAvailabilityWithExtras(t *testing.T) {
 
 // TestStatementsForExtras: the extras of a page take one statement, and on a site without the add-on none.
 func TestStatementsForExtras(t *testing.T) {
-	t.Parallel()
-	plain := newWriter(t, fixtures.SiteA().WithFewBookings())
 	pro := proSite(t)
+	plain := newWriter(t, fixtures.SiteA().WithFewBookings())
 	for path, more := range map[string]int64{"/bookings?per_page=1": 1, "/bookings?per_page=100": 1, "/bookings/9": 1, "/availability?service_id=4&agent_id=5&date=2027-02-05": 0} {
 		queries := func(s *server) int64 {
 			s.get(path) // remembers the count
@@ -331,7 +307,6 @@ func TestStatementsForExtras(t *testing.T) {
 
 // TestDeleteWithProFeatures: deleting a booking also deletes what the add-on's listeners would.
 func TestDeleteWithProFeatures(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	left := func(id string) string {
 		return rowOf(t, s.database, "SELECT (SELECT COUNT(*) FROM wp_latepoint_bookings_service_extras WHERE booking_id = ?), (SELECT COUNT(*) FROM wp_latepoint_bookings_assets WHERE booking_id = ?), (SELECT COUNT(*) FROM wp_latepoint_messages WHERE booking_id = ?)", id, id, id)
@@ -355,7 +330,6 @@ func TestDeleteWithProFeatures(t *testing.T) {
 // TestUpdateWithExtras: the duration of a booking follows its extras, whatever else changes; their price
 // stays.
 func TestUpdateWithExtras(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	const (
 		span   = "SELECT start_time, end_time, duration, end_datetime_utc FROM wp_latepoint_bookings WHERE id = ?"
@@ -410,7 +384,6 @@ func TestUpdateWithExtras(t *testing.T) {
 
 // TestCouponForFirstOrder: cancelled orders do not count.
 func TestCouponForFirstOrder(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET rules = '{\"orders_less\":\"1\"}' WHERE code = 'MINUS5'",
 		"UPDATE wp_latepoint_orders SET customer_id = 9, status = 'cancelled' ORDER BY id LIMIT 1", "UPDATE wp_latepoint_orders SET status = 'cancelled' WHERE customer_id = 9")
@@ -418,4 +391,145 @@ func TestCouponForFirstOrder(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", book).want(http.StatusOK)
 	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'open' WHERE customer_id = 9 LIMIT 1")
 	wantEqual(t, "The customer has too many orders for this coupon", s.write(http.MethodPost, "/bookings", book).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"), "coupon_code")
+}
+
+// newPriceWriter returns a server whose site gets the currency and language of recorded prices.
+func newPriceWriter(t *testing.T) (s *server, become func(fixtures.RecordedPrices)) {
+	t.Helper()
+	t.Parallel()
+	s = newWriter(t, fixtures.SiteA().WithFewBookings())
+	content := t.TempDir()
+	s.platform.Languages = text.NewTranslations(content)
+	fixtures.WriteTranslation(t, content, "de_DE", german)
+	s.database.Execute(t, jobCron, "DELETE FROM wp_latepoint_processes")
+	return s, func(p fixtures.RecordedPrices) {
+		t.Helper()
+		s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name LIKE 'currency_symbol_%' OR name LIKE '%_separator' OR name = 'number_of_decimals'",
+			"DELETE FROM wp_options WHERE option_name = 'WPLANG'", "INSERT INTO wp_options (option_name, option_value) VALUES ('WPLANG', '"+p.Language+"')")
+		for name, value := range p.Settings {
+			s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('"+name+"', '"+quoted(value)+"')")
+		}
+	}
+}
+
+// quoted returns a text for a literal of SQL.
+func quoted(text string) string { return strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) }
+
+// TestPricesAsVisitorsReadThem: order and invoice have, byte for byte, the breakdown that the same booking gets
+// when a visitor makes it, whatever the currency.
+func TestPricesAsVisitorsReadThem(t *testing.T) {
+	fixtures.SkipUnderRace(t)
+	s, become := newPriceWriter(t)
+	site, compared := "", 0
+	for _, recorded := range fixtures.RecordedBreakdowns(t) {
+		if strings.Contains(recorded.Breakdown, `"after_subtotal":{`) {
+			continue // discounts and taxes of the recorder, which no setting computes
+		}
+		compared++
+		if now := fmt.Sprint(recorded.Settings, recorded.Language); now != site {
+			become(recorded.RecordedPrices)
+			site = now
+		}
+		s.database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_services SET name = '%s', charge_amount = %s WHERE id = 4", quoted(recorded.Service), recorded.Amount))
+		a := s.write(http.MethodPost, "/bookings", friday())
+		if a.status != http.StatusCreated {
+			t.Errorf("%s: %d %s", recorded.Name, a.status, a.body)
+			continue
+		}
+		id := fmt.Sprint(a.at("data", "id"))
+		const order = "FROM wp_latepoint_orders o JOIN wp_latepoint_order_items i ON i.order_id = o.id JOIN wp_latepoint_bookings b ON b.order_item_id = i.id "
+		got := s.texts("SELECT o.price_breakdown " + order + "WHERE b.id = " + id)
+		wantEqual(t, []string{recorded.Breakdown}, got, "%s", recorded.Name)
+		for _, data := range s.texts("SELECT v.data " + order + "JOIN wp_latepoint_order_invoices v ON v.order_id = o.id WHERE b.id = " + id) {
+			wantContains(t, `,"price_breakdown":`+recorded.Breakdown+`,"tax_id":`, data, "%s: the invoice", recorded.Name)
+		}
+		s.database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE id = "+id)
+	}
+	wantEqual(t, 172, compared, "compared prices")
+}
+
+// TestPricesOfUnsetSettings: settings of the currency that are there without a value leave its separators to PHP.
+func TestPricesOfUnsetSettings(t *testing.T) {
+	s, become := newPriceWriter(t)
+	become(fixtures.RecordedPrices{Settings: map[string]string{"thousand_separator": "", "decimal_separator": "", "currency_symbol_before": "", "number_of_decimals": "2"}})
+	for _, c := range []struct{ arrange, want string }{
+		{"SELECT 1", "123450"},
+		{"UPDATE wp_latepoint_settings SET value = NULL WHERE name LIKE '%_separator' OR name = 'currency_symbol_before'", "1,234.50"},
+		{"UPDATE wp_latepoint_settings SET value = NULL WHERE name = 'number_of_decimals'", "1,235"},
+	} {
+		s.database.Execute(t, c.arrange)
+		s.write(http.MethodPost, "/bookings", friday("price", "1234.5")).want(http.StatusCreated)
+		wantEqual(t, c.want, s.texts("SELECT JSON_VALUE(price_breakdown, '$.before_subtotal[0].items[0].value') FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1")[0], "%s", c.arrange)
+		s.database.Execute(t, "DELETE FROM wp_latepoint_bookings ORDER BY id DESC LIMIT 1")
+	}
+}
+
+// Rows of tables in mails, and the cells in them.
+var (
+	tableRow  = regexp.MustCompile(`<tr>(.*?)</tr>`)
+	tableCell = regexp.MustCompile(`<td[^>]*>(.*?)</td>`)
+	note      = regexp.MustCompile(` <span[^>]*>(.*?)</span>`)
+)
+
+// TestPricesInMails: mails show what an order costs as the plugin's own mails do, row for row, and prices
+// elsewhere without empty decimals.
+func TestPricesInMails(t *testing.T) {
+	fixtures.SkipUnderRace(t)
+	s, become := newPriceWriter(t)
+	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("price", "1234.5")).want(http.StatusCreated).at("data", "id"))
+	order := s.texts("SELECT MAX(id) FROM wp_latepoint_orders")[0]
+	s.database.Execute(t, "UPDATE wp_latepoint_services SET name = 'Course <b>six</b> weeks' WHERE id = 4")
+	variables := []string{"order_subtotal", "order_total", "order_payments_total", "order_balance_due_total", "order_coupon_discount"}
+	content := "{{order_summary_breakdown}}|{{order_transactions_breakdown}}|{{" + strings.Join(variables, "}}|{{") + "}}"
+	actions, err := json.Marshal([]any{map[string]any{"type": "group", "trigger_condition": false, "time_offset": []any{}, "items": []any{
+		map[string]any{"type": "action", "id": "pa_mail", "settings": map[string]any{"status": "active", "type": "send_email", "settings": map[string]string{"to_email": "{{customer_email}}", "content": content}}},
+	}}})
+	noError(t, err)
+	s.database.Execute(t, "INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) VALUES ('P', 'order_updated', 'active', '"+quoted(string(actions))+"')")
+	mails := fixtures.RecordedMails(t)
+	for i, mail := range mails {
+		become(mail.RecordedPrices)
+		discount := "NULL"
+		if mail.CouponDiscount != nil {
+			discount = *mail.CouponDiscount
+		}
+		s.database.Execute(t, "DELETE FROM wp_latepoint_transactions WHERE order_id = "+order, "DELETE FROM wp_latepoint_process_jobs",
+			fmt.Sprintf("UPDATE wp_latepoint_orders SET price_breakdown = '%s', subtotal = %s, total = %s, coupon_discount = %s WHERE id = %s", quoted(mail.Breakdown), mail.Subtotal, mail.Total, discount, order))
+		portion := "full"
+		if len(mail.Payments) > 0 && mail.Payments[0] == "Deposit" {
+			portion = "deposit"
+		}
+		for _, amount := range mail.Transactions {
+			s.database.Execute(t, "INSERT INTO wp_latepoint_transactions (order_id, customer_id, processor, payment_method, payment_portion, kind, status, amount, created_at, updated_at) VALUES ("+
+				order+", 9, 'stripe', 'card', '"+portion+"', 'capture', 'succeeded', "+amount+", NOW(), NOW())")
+		}
+		s.write(http.MethodPut, "/orders/"+order, fmt.Sprintf(`{"customer_comment":"change %d"}`, i)).want(http.StatusOK)
+		texts := strings.Split(s.texts("SELECT JSON_VALUE(settings, '$.action_data.pa_mail.content') FROM wp_latepoint_process_jobs")[0], "|")
+		var rows []fixtures.RecordedPriceRow
+		for _, row := range tableRow.FindAllStringSubmatch(texts[0], -1) {
+			shown := fixtures.RecordedPriceRow{Line: strings.Contains(row[1], "border-top")}
+			cells := tableCell.FindAllStringSubmatch(row[1], -1)
+			if badge := note.FindStringSubmatch(cells[0][1]); badge != nil {
+				shown.Badge = badge[1]
+			}
+			if shown.Label = note.ReplaceAllString(cells[0][1], ""); len(cells) > 1 {
+				shown.Value = cells[1][1]
+			} else {
+				shown.Heading, shown.Label = shown.Label, ""
+			}
+			rows = append(rows, shown)
+		}
+		wantEqual(t, mail.Rows, rows, "%s", mail.Name)
+		var payments []string
+		for _, cell := range tableCell.FindAllStringSubmatch(texts[1], -1) {
+			payments = append(payments, cell[1])
+		}
+		wantEqual(t, mail.Payments, append([]string{}, payments...), "%s, payments", mail.Name)
+		got := map[string]string{}
+		for n, name := range variables {
+			got[name] = texts[2+n]
+		}
+		wantEqual(t, mail.Variables, got, "%s, variables", mail.Name)
+	}
+	wantEqual(t, 61, len(mails), "mails, of the booking %s", id)
 }

@@ -43,8 +43,7 @@ func (s *server) putBack(path string, record map[string]any, changed string, hea
 // TestRecordsArePutBack: a record that is sent as it is shown changes nothing, and with one changed field it changes what
 // that field alone changes, whatever is stored in the others.
 func TestRecordsArePutBack(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.blind = true // the document does not have the words of others
 	s.database.Execute(t, fillLocks)
 	const (
@@ -101,8 +100,7 @@ func TestRecordsArePutBack(t *testing.T) {
 
 // TestCustomerThatIsGone: a booking whose customer was deleted can be put back, and gets another customer by id.
 func TestCustomerThatIsGone(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks, "UPDATE wp_latepoint_bookings SET customer_id = 99999 WHERE id = 1441")
 	before := s.database.Snapshot(t)
 	s.putBack("/bookings/1441", s.shown("/bookings/1441"), `{}`).want(http.StatusOK)
@@ -113,16 +111,12 @@ func TestCustomerThatIsGone(t *testing.T) {
 
 // TestWhatAKeySeesIsPutBack: the record is compared as the key sees it: masked, within its limits, or not at all.
 func TestWhatAKeySeesIsPutBack(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks, "UPDATE wp_latepoint_orders SET coupon_discount = -10, customer_comment = 'ring twice' WHERE id = 1403")
 	as := func(n keys.NewKey) {
 		t.Helper()
 		n.Name = t.Name()
-		var err error
-		if s.key, _, err = s.keys.Create(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		s.key, _ = createKey(t, s.keys, n)
 		s.get("/status").want(http.StatusOK)
 	}
 	before := s.database.Snapshot(t)
@@ -155,8 +149,7 @@ func TestWhatAKeySeesIsPutBack(t *testing.T) {
 // TestFormsPutBack: forms leave null out or have an empty text for it. Both are what is shown, for a key that masks personal data
 // and asks to be told what nothing reads.
 func TestFormsPutBack(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks, "INSERT INTO wp_latepoint_transactions (order_id, customer_id, kind, status, amount) VALUES (1403, 153, 'capture', 'succeeded', 135)")
 	s.key = s.maskedKey()
 	s.get("/status").want(http.StatusOK)
@@ -172,14 +165,11 @@ func TestFormsPutBack(t *testing.T) {
 			wantNoWrites(t, path, before)
 		}
 	}
-	if a := s.writeAs(http.MethodPut, "/bookings/1441", formType, "transactions[0][notes]=null").want(http.StatusOK); a.header.Get("X-Ignored-Parameters") != "transactions" {
-		t.Errorf("what nothing reads: %v", a.header)
-	}
+	wantEqual(t, "transactions", s.writeAs(http.MethodPut, "/bookings/1441", formType, "transactions[0][notes]=null").want(http.StatusOK).header.Get("X-Ignored-Parameters"), "what nothing reads")
 }
 
 // TestExtrasArePutBack: of extras that are sent as they are shown, with another quantity, nothing is unknown.
 func TestExtrasArePutBack(t *testing.T) {
-	t.Parallel()
 	s := proSite(t)
 	s.blind = true // the document does not have the other words of an extra
 	id := s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":1},{"id":7}]`)).want(http.StatusCreated).at("data", "id")
@@ -225,15 +215,9 @@ func addToForm(with, without url.Values, name string, value any) {
 // TestPutBackWhileTheRecordChanges: what equals the record when the request is read but no longer when the record is locked
 // counts as sent.
 func TestPutBackWhileTheRecordChanges(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
-	other, err := s.database.SQL.BeginTx(t.Context(), nil)
-	noError(t, err)
-	defer other.Rollback() // committed below
-	if _, err := other.ExecContext(t.Context(), "UPDATE wp_latepoint_orders SET customer_comment = 'theirs', source_id = 'theirs' WHERE id = 1403"); err != nil {
-		t.Fatal(err)
-	}
+	other := begin(t, s.database, "UPDATE wp_latepoint_orders SET customer_comment = 'theirs', source_id = 'theirs' WHERE id = 1403")
 	record := s.shown("/orders/1403")
 	answers := make(chan answer, 1)
 	go func() { answers <- s.putBack("/orders/1403", record, `{"notes":"ours"}`) }()
@@ -362,8 +346,7 @@ func TestAnyRecordIsPutBack(t *testing.T) {
 		"with Pro Features": fixtures.SiteA().WithFewBookings().WithProFeatures(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newWriter(t, site, func(o *handlers.Options) { o.RateLimit.Live = ratelimit.Limits{} })
+			s := ownWriter(t, site, func(o *handlers.Options) { o.RateLimit.Live = ratelimit.Limits{} })
 			s.blind = true
 			s.database.Execute(t, fillLocks)
 			secrets := []string{s.maskedKey(), s.key}
@@ -439,13 +422,9 @@ func (s *server) putBackAny(random *rand.Rand, secrets []string, seed string) {
 // TestWhatIsIncludedIsPutBack: under the URL that it was read from, and with its tag, a record is put back with what its include
 // adds.
 func TestWhatIsIncludedIsPutBack(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, fillLocks)
-	var err error
-	if s.key, _, err = s.keys.Create(t.Context(), keys.NewKey{Name: t.Name(), Permissions: []string{"read", "write"}, MaskPersonal: true}); err != nil {
-		t.Fatal(err)
-	}
+	s.key, _ = createKey(t, s.keys, keys.NewKey{Permissions: []string{"read", "write"}, MaskPersonal: true})
 	const path = "/customers/153?include=bookings"
 	read := s.get(path).want(http.StatusOK)
 	record, ok := read.at("data").(map[string]any)
@@ -457,4 +436,138 @@ func TestWhatIsIncludedIsPutBack(t *testing.T) {
 	noError(t, err)
 	s.send(http.MethodPut, "/v1"+path, http.Header{"X-Api-Key": {s.key}, "If-Match": {read.header.Get("ETag")}, "Prefer": {"handling=strict"}}, string(body)).want(http.StatusOK)
 	wantEqual(t, 1, s.count("latepoint_customers", "id = 153 AND first_name = 'Nora'"), "customers with the new name")
+}
+
+// clearedByNull are the fields that TestNullIsNeverConfirmedInVain and TestFormsClearNumbersOfCoupons clear.
+var clearedByNull = map[string][]string{
+	"customers": {"phone", "notes", "admin_notes", "avatar_image_id", "address", "city", "state", "zipcode", "country", "date_of_birth", "gender"},
+	"bookings":  {"notes"},
+	"services":  {"short_description", "description", "customer_limit", "selection_image_id", "category_id"},
+	"orders":    {"notes", "customer_comment", "coupon_code", "ip_address", "source_id", "source_url"},
+	"payments":  {"token", "transaction_id", "notes"},
+	"webhooks":  {"agents", "services", "locations"},
+	"coupons":   {"max_discount_amount", "usage_limit", "min_order_amount", "name", "description", "active_from", "active_to"},
+}
+
+// TestNullIsNeverConfirmedInVain sends null and an empty text, as JSON and, where possible, as a form, for
+// every field of a PUT: either the field is cleared, or the change is refused with its name.
+func TestNullIsNeverConfirmedInVain(t *testing.T) {
+	fixtures.SkipUnderRace(t)
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithCoupons())
+	booking := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("notes", `"n"`)).want(http.StatusCreated).at("data", "id"))
+	order := fmt.Sprint(s.get("/bookings/"+booking).at("data", "order", "id"))
+	payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":5,"notes":"n","token":"t"}`).want(http.StatusCreated).at("data", "id"))
+	service := fmt.Sprint(s.write(http.MethodPost, "/services", `{"name":"Cut","short_description":"s","description":"d","customer_limit":"3","selection_image_id":7}`).want(http.StatusCreated).at("data", "id"))
+	s.write(http.MethodPut, "/customers/9", `{"phone":"+491","notes":"n","admin_notes":"a","city":"Ulm","gender":"other","avatar_image_id":7}`).want(http.StatusOK)
+	s.write(http.MethodPut, "/orders/"+order, `{"notes":"n","customer_comment":"c","source_id":"s","source_url":"https://example.test/"}`).want(http.StatusOK)
+	coupon := "/coupons/" + fmt.Sprint(s.write(http.MethodPost, "/coupons", `{"code":"NULL","name":"n","description":"d","discount_type":"percent","discount_value":10,"max_discount_amount":20,"usage_limit":5,"min_order_amount":7,"active_from":"2026-01-01","active_to":"2028-01-01"}`).want(http.StatusCreated).at("data", "code"))
+	webhook := "/webhooks/" + fmt.Sprint(s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id"))
+	invoice := fmt.Sprintf("/orders/%s/invoices/%v", order, s.get("/orders/" + order + "/invoices").records()[0]["id"])
+	before := s.database.Snapshot(t)
+	type fields struct{ kept, texts []string } // kept is never cleared; in texts an empty text is a value
+	resources := map[string]fields{
+		"/customers/9":         {kept: []string{"first_name", "last_name", "email", "status", "is_guest"}},
+		"/bookings/" + booking: {kept: []string{"service_id", "agent_id", "location_id", "customer_id", "start_date", "start_time", "duration", "total_attendees", "status", "price"}},
+		"/services/" + service: {kept: []string{"name", "duration", "price_min", "price_max", "charge_amount", "deposit_amount", "capacity_min", "capacity_max", "order_number", "status", "visibility"}},
+		"/orders/" + order:     {kept: []string{"customer_id", "subtotal", "total", "tax_total", "discount_total", "coupon_discount", "status", "payment_status", "fulfillment_status", "confirmation_code"}},
+		"/payments/" + payment: {
+			kept: []string{"amount", "status", "receipt_number"}, texts: []string{"processor", "payment_method", "payment_portion", "kind"},
+		},
+		coupon:  {kept: []string{"discount_type", "discount_value", "status"}},
+		invoice: {kept: []string{"status", "charge_amount"}},
+		webhook: {kept: []string{"url", "events", "name", "include_record", "status"}},
+	}
+	refusing := map[string][]string{}
+	for path, resource := range resources {
+		refusing[resourceAt(path)] = slices.Concat(resource.kept, resource.texts)
+	}
+	requireEveryField(t, refusing)
+	for path, resource := range resources {
+		shown := func(field string) string {
+			a := s.get(path).want(http.StatusOK)
+			var answer struct{ Data map[string]any }
+			noError(t, json.Unmarshal(a.body, &answer))
+			if answer.Data == nil && json.Unmarshal(a.body, &answer.Data) != nil {
+				t.Fatalf("%s", a.body)
+			}
+			if strings.HasPrefix(path, "/bookings") && field == "notes" {
+				answer.Data = answer.Data["order"].(map[string]any)
+				field = "customer_comment"
+			}
+			if field == "transaction_id" { // another name
+				field = "token"
+			}
+			if value := answer.Data[field]; value != nil {
+				return strings.Trim(fmt.Sprint(value), "[]")
+			}
+			return ""
+		}
+		clears := func(field string, a answer) {
+			t.Helper()
+			a.want(http.StatusOK)
+			if got := shown(field); got != "" && got != "0" && got != "0000-00-00" {
+				t.Errorf("%s: %s is still %q", path, field, got)
+			}
+			before.Restore(t)
+		}
+		refuses := func(field string, a answer) {
+			t.Helper()
+			want := http.StatusUnprocessableEntity
+			if strings.HasPrefix(path, "/customers") || strings.HasPrefix(path, "/payments") { // the contract has a single status
+				want = http.StatusBadRequest
+			}
+			wantEqual(t, want, a.status, "%s: %s %s", path, field, a.body)
+			wantNoWrites(t, path+" "+field, before)
+		}
+		for _, field := range clearedByNull[resourceAt(path)] {
+			clears(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
+			clears(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {""}}.Encode()))
+		}
+		for _, field := range resource.kept {
+			refuses(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
+			refuses(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {""}}.Encode()))
+		}
+		for _, field := range resource.kept { // nor is 0, which is not an id
+			if strings.HasSuffix(field, "_id") {
+				refuses(field, s.write(http.MethodPut, path, `{"`+field+`":0}`))
+				refuses(field, s.writeAs(http.MethodPut, path, formType, url.Values{field: {"0"}}.Encode()))
+			}
+		}
+		for _, field := range resource.texts {
+			refuses(field, s.write(http.MethodPut, path, `{"`+field+`":null}`))
+		}
+	}
+	s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"phone":null}}`).want(http.StatusOK)
+	wantEqual(t, "", s.get("/bookings/"+booking).at("data", "customer", "phone"), "phone of the booking's customer")
+	unprocessable("customer.email", "customer.first_name").check(t, "members", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"email":null,"first_name":""}}`))
+	unprocessable("events").check(t, "an empty list", s.write(http.MethodPut, webhook, `{"events":[]}`))
+	unprocessable("customer").check(t, "an object", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":null}`))
+	wantUpdateRejected(t, "custom fields", s.write(http.MethodPut, "/customers/9", `{"custom_fields":null}`), "custom_fields")
+}
+
+// resourceAt returns the resource of a record's path.
+func resourceAt(path string) string {
+	parts := strings.Split(path, "/")
+	return parts[len(parts)-2]
+}
+
+// fieldsOfOtherTests are the fields of a PUT that have nothing to clear, have members, or mean nothing
+// without Pro Features.
+var fieldsOfOtherTests = []string{"cancellation_reason", "dry_run", "extras", "force", "reschedule_reason", "send_notification", "skip", "customer", "custom_fields"}
+
+// requireEveryField fails unless null clears every documented field of a PUT, or is refused for it.
+func requireEveryField(t *testing.T, refusing map[string][]string) {
+	t.Helper()
+	contract := theContract()
+	for path, item := range contract.document.Paths.Map() {
+		if item.Put == nil || path == "/business-hours" { // see TestWeeklyHours
+			continue
+		}
+		resource := resourceAt(path)
+		for field := range item.Put.RequestBody.Value.Content["application/json"].Schema.Value.Properties {
+			if !slices.Contains(slices.Concat(fieldsOfOtherTests, clearedByNull[resource], refusing[resource]), field) {
+				t.Errorf("nothing tests what null does to %s of %s", field, resource)
+			}
+		}
+	}
 }

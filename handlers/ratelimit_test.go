@@ -25,9 +25,7 @@ func limitRate(minute, hour int64) func(*handlers.Options) {
 // TestEveryResponseToAKeyHasLimitHeaders: every response to a valid key has the
 // headers, whether the request succeeds or not, and no other response does.
 func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database, limitRate(9, 100))
+	s := ownServer(t, fixtures.Small(now), limitRate(9, 100))
 	reader := s.newKey("read_services")
 	left := 9
 	ask := func(name, method, path, key, body string, status int) {
@@ -58,9 +56,9 @@ func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
 	ask("no permission", http.MethodGet, "/bookings", reader, "", http.StatusForbidden)
 	ask("wrong key", http.MethodGet, "/bookings", "lp_nobody_has_this_key", "", http.StatusUnauthorized)
 	ask("no key", http.MethodGet, "/bookings", "", "", http.StatusUnauthorized)
-	database.Execute(t, "UPDATE wp_options SET option_value = '' WHERE option_name = 'active_plugins'")
+	s.database.Execute(t, "UPDATE wp_options SET option_value = '' WHERE option_name = 'active_plugins'")
 	ask("plugin off", http.MethodGet, "/bookings", s.key, "", http.StatusServiceUnavailable)
-	database.Execute(t, "DROP TABLE wp_latepoint_settings")
+	s.database.Execute(t, "DROP TABLE wp_latepoint_settings")
 	ask("no table", http.MethodGet, "/bookings", s.key, "", http.StatusServiceUnavailable)
 	ask("the last one", http.MethodHead, "/bookings", s.key, "", http.StatusServiceUnavailable)
 	ask("over the limit", http.MethodGet, "/bookings", s.key, "", http.StatusTooManyRequests)
@@ -99,8 +97,7 @@ func TestMessageOfABulkOverTheLimit(t *testing.T) {
 		"more than hour":   {100, 2, 0, "This request counts as 3 and the key has 2 in one hour, so it must be split"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, small(t), limitRate(c.minute, c.hour))
+			s := smallServer(t, limitRate(c.minute, c.hour))
 			for range c.used {
 				s.get("/status").want(http.StatusOK)
 			}
@@ -116,9 +113,7 @@ func TestMessageOfABulkOverTheLimit(t *testing.T) {
 	}
 	s := newServer(t, small(t), limitRate(1, 100))
 	s.get("/status").want(http.StatusOK)
-	if a := s.get("/status").want(http.StatusTooManyRequests); a.at("error", "message") != "Rate limit exceeded" {
-		t.Errorf("a single request: %s", a.body)
-	}
+	wantEqual(t, "Rate limit exceeded", s.get("/status").want(http.StatusTooManyRequests).at("error", "message"), "a single request")
 }
 
 // TestBulkOverASharedLimit: a bulk request that costs more than is left writes
@@ -139,8 +134,7 @@ func TestBulkOverASharedLimit(t *testing.T) {
 // TestAvailabilityOfARangeCostsOneRequestAWeek: a range counts as one request per week or part of a week. A
 // rejected one, because of its dates or the rate limit, counts as one.
 func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t), limitRate(60, 3600))
+	s := smallServer(t, limitRate(60, 3600))
 	for name, c := range map[string]struct {
 		query string
 		cost  int
@@ -154,13 +148,9 @@ func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 		"other parameters": {"date=2026-12-01&date_to=2027-01-31&total_attendees=x", 1},
 		"unknown agent":    {"date=2026-12-01&date_to=2026-12-08&agent_id=999", 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			key := s.newKey("read")
-			a := s.do(http.MethodGet, "/v1/availability?service_id=1&agent_id=any&"+c.query, http.Header{"X-Api-Key": {key}})
-			if got, want := a.header.Get("X-RateLimit-Remaining"), strconv.Itoa(60-c.cost); got != want {
-				t.Errorf("status %d, %s requests left, want %s", a.status, got, want)
-			}
-		})
+		key := s.newKey("read")
+		a := s.do(http.MethodGet, "/v1/availability?service_id=1&agent_id=any&"+c.query, http.Header{"X-Api-Key": {key}})
+		wantEqual(t, strconv.Itoa(60-c.cost), a.header.Get("X-RateLimit-Remaining"), "%s: requests left after status %d", name, a.status)
 	}
 
 	s.key = s.newKey("read")
@@ -181,7 +171,5 @@ func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 
 	tight := newServer(t, small(t), limitRate(8, 8))
 	message := tight.get("/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=2027-01-31").want(http.StatusBadRequest).at("error", "message")
-	if want := "This request counts as 9 and the key has 8 in one minute, so it must be split"; message != want {
-		t.Errorf("%s, want %s", message, want)
-	}
+	wantEqual(t, "This request counts as 9 and the key has 8 in one minute, so it must be split", message, "message")
 }

@@ -1,16 +1,15 @@
 package handlers_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
 )
 
@@ -19,6 +18,8 @@ type listing struct {
 	path  string
 	from  string // a table in braces, without its prefix, and an alias: "{agents} a"
 	order string // SQL
+
+	pagination string // its keys, if they are not those of most lists
 }
 
 // find is a query string and the SQL condition that finds the same records. Unless none or all is set, the
@@ -28,29 +29,6 @@ type find struct {
 	where     string // "" for all records
 	order     string // "" for the list's default order
 	none, all bool   // the query finds no record, or every one
-}
-
-// ids runs a SELECT of one column.
-func (s *server) ids(t testing.TB, query string) []string {
-	t.Helper()
-	query = regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(query, "`"+s.database.Prefix+"latepoint_$1`")
-	rows, err := s.database.SQL.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	found := []string{}
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		found = append(found, id)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return found
 }
 
 // alias returns the alias of the listed table.
@@ -145,7 +123,7 @@ func (l listing) wantIDs(t testing.TB, s *server, query string, want []string) {
 // finds sends the queries and compares the ids and their order with the SQL.
 func (l listing) finds(t *testing.T, s *server, queries []find) {
 	t.Helper()
-	every := len(s.ids(t, l.sql(find{})))
+	every := len(s.texts(l.sql(find{})))
 	for _, f := range queries {
 		name := f.query
 		if name == "" {
@@ -154,7 +132,7 @@ func (l listing) finds(t *testing.T, s *server, queries []find) {
 		t.Run(name, func(t *testing.T) {
 			want := []string{}
 			if !f.none {
-				want = s.ids(t, l.sql(f))
+				want = s.texts(l.sql(f))
 				if len(want) == 0 || (len(want) == every) != (f.where == "" || f.all) {
 					t.Fatalf("the SQL finds %d of %d records: the case proves nothing", len(want), every)
 				}
@@ -168,23 +146,21 @@ func (l listing) finds(t *testing.T, s *server, queries []find) {
 // end.
 func (l listing) pages(t *testing.T, s *server) {
 	t.Helper()
-	every := s.ids(t, l.sql(find{}))
+	every := s.texts(l.sql(find{}))
 	for _, size := range []int{1, 3, 100} {
 		last := (len(every) + size - 1) / size
 		for _, page := range []int{1, 2, last, last + 1, last + 1_000_000, 9007199254740992} {
-			t.Run(fmt.Sprintf("page %d of %d", page, size), func(t *testing.T) {
-				a := s.get(fmt.Sprintf("%s?page=%d&per_page=%d", l.path, page, size)).want(http.StatusOK)
-				want := []string{}
-				if page <= last {
-					want = every[(page-1)*size : min(page*size, len(every))]
-				}
-				wantEqual(t, want, idsOf(a.at("data")), "ids")
-				pagination := fmt.Sprintf(`"pagination":{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}}`,
-					page, size, len(every), last, page < last, page > 1)
-				if !bytes.HasSuffix(a.body, []byte(pagination)) {
-					t.Errorf("pagination %v, want %s", a.at("pagination"), pagination)
-				}
-			})
+			a := s.get(fmt.Sprintf("%s?page=%d&per_page=%d", l.path, page, size)).want(http.StatusOK)
+			want := []string{}
+			if page <= last {
+				want = every[(page-1)*size : min(page*size, len(every))]
+			}
+			wantEqual(t, want, idsOf(a.at("data")), "ids on page %d of %d", page, size)
+			pagination := fmt.Sprintf(`{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}`, page, size, len(every), last, page < last, page > 1)
+			if l.pagination != "" {
+				pagination = fmt.Sprintf(l.pagination, page, size, len(every), last)
+			}
+			wantEqual(t, pagination, string(members(t, a.body)["pagination"]), "pagination")
 		}
 	}
 }
@@ -252,10 +228,8 @@ func TestListsByTheDayOfTheLastChange(t *testing.T) {
 // TestListsByTheLastChangeWhereItIsNotStored: tables of older versions lack the column, so no record is
 // known to have changed.
 func TestListsByTheLastChangeWhereItIsNotStored(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	database.Execute(t, "ALTER TABLE wp_latepoint_bookings DROP COLUMN updated_at", "ALTER TABLE wp_latepoint_transactions DROP COLUMN updated_at")
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Small(now))
+	s.database.Execute(t, "ALTER TABLE wp_latepoint_bookings DROP COLUMN updated_at", "ALTER TABLE wp_latepoint_transactions DROP COLUMN updated_at")
 	for _, list := range []*listing{&bookingList, &paymentList} {
 		list.finds(t, s, []find{{query: "updated_from=2026-01-01", none: true}, {query: "updated_to=2026-12-31", none: true}})
 	}
@@ -268,8 +242,7 @@ func TestPaymentStatusOfManyRefunds(t *testing.T) {
 	t.Parallel()
 	for name, orders := range map[string]string{"few": "id % 100 = 0", "many": "id % 4 <> 0"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, fixtures.New(t, fixtures.SiteA()))
+			s := ownServer(t, fixtures.SiteA())
 			s.database.Execute(t,
 				"INSERT INTO wp_latepoint_transactions (order_id, customer_id, kind, status, amount) SELECT id, customer_id, 'refund', 'succeeded', -1 FROM wp_latepoint_orders WHERE "+orders)
 			// The subquery runs once; one per order would read all payments each time.
@@ -289,8 +262,7 @@ func TestPaymentStatusOfManyRefunds(t *testing.T) {
 // TestSearchesMatchingFewBookingsRunOnce: a search, or a payment status, that matches few bookings finds
 // them with one statement for their ids, and counts nothing.
 func TestSearchesMatchingFewBookingsRunOnce(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	s.get("/status").want(http.StatusOK)
 	for _, query := range []string{"search=anna", "payment_status=not_paid", "search=anna&status=approved&sort=customer_name"} {
 		for _, page := range []int{1, 2, 1000} {
@@ -302,5 +274,32 @@ func TestSearchesMatchingFewBookingsRunOnce(t *testing.T) {
 				t.Errorf("%s finds nothing", query)
 			}
 		}
+	}
+}
+
+// insertByPHP is the statement with which the site's PHP adds a booking.
+const insertByPHP = "INSERT INTO wp_latepoint_bookings (start_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id) " +
+	"SELECT start_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id FROM wp_latepoint_bookings WHERE id = 7"
+
+// TestTotalsAreExact: a total has what others have written before the request.
+func TestTotalsAreExact(t *testing.T) {
+	s := ownServer(t, fixtures.SiteA())
+	for _, path := range []string{"/bookings?per_page=2", "/bookings?per_page=2&sort=status", "/customers?per_page=2", "/orders?per_page=2", "/payments?per_page=2"} {
+		table := strings.Replace(strings.TrimPrefix(strings.Split(path, "?")[0], "/"), "payments", "transactions", 1)
+		for range 2 {
+			total := s.get(path).want(http.StatusOK).at("pagination", "total")
+			wantEqual(t, fmt.Sprint(len(s.table(table))), fmt.Sprint(total), "%s: total %v", path, total)
+			s.database.Execute(t, insertByPHP)
+		}
+	}
+}
+
+// TestTotalsInOtherScopes: a limited key is told how many bookings it may see.
+func TestTotalsInOtherScopes(t *testing.T) {
+	s := sharedServer(t, fixtures.SiteA())
+	for _, scope := range []domain.Scope{{}, {Agents: []int64{1}}, {Agents: []int64{5}}, {Agents: []int64{1, 5}}, {Locations: []int64{1}}, {Agents: []int64{1}, Locations: []int64{1}}} {
+		s.key = s.limitedKey(scope)
+		total := s.get("/bookings?per_page=1").want(http.StatusOK).at("pagination", "total")
+		wantEqual(t, fmt.Sprint(scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE "+withinSQL(scope))), fmt.Sprint(total), "limits %v: total %v", scope, total)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,9 +93,7 @@ func TestRequestsAreKept(t *testing.T) {
 		"request":       {keys.RequestFilter{RequestID: "forbidden-1"}, 1},
 		"before":        {keys.RequestFilter{Before: 2}, 1},
 	} {
-		if got := k.list(f.filter); len(got) != f.want {
-			t.Errorf("%s: %d entries, want %d", name, len(got), f.want)
-		}
+		wantEqual(t, f.want, len(k.list(f.filter)), "%s: entries", name)
 	}
 	routes, err := keys.RequestRoutes(t.Context(), k.platform.DB)
 	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
@@ -209,10 +206,9 @@ func TestKeptRequestsAreBounded(t *testing.T) {
 	other := newKeptServer(t, database, 100)
 	other.key = k.key
 	key := http.Header{"X-Api-Key": {k.key}}
-	answer := httptest.NewRecorder()
-	k.handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/bookings?api_key="+k.key+"&search="+strings.Repeat("a", 60_000), nil))
-	if refused := k.list(keys.RequestFilter{Status: http.StatusRequestURITooLong}); answer.Code != http.StatusRequestURITooLong || len(refused) != 1 || refused[0].KeyID != 1 {
-		t.Errorf("%d, %d entries", answer.Code, len(refused))
+	k.exchange(http.MethodGet, "/v1/bookings?api_key="+k.key+"&search="+strings.Repeat("a", 60_000), "", "X-Api-Key", "").want(http.StatusRequestURITooLong)
+	if refused := k.list(keys.RequestFilter{Status: http.StatusRequestURITooLong}); len(refused) != 1 || refused[0].KeyID != 1 {
+		t.Errorf("entries %+v", refused)
 	}
 	for range 15 {
 		for range 10 {
@@ -233,9 +229,7 @@ func TestKeptRequestsAreBounded(t *testing.T) {
 	if _, err := sweeper.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := k.list(keys.RequestFilter{}); len(left) != 1 {
-		t.Errorf("%d entries are left", len(left))
-	}
+	wantEqual(t, 1, len(k.list(keys.RequestFilter{})), "entries left")
 }
 
 // TestRequestsGoOnWithoutTheTable: requests neither wait nor fail if their entries cannot be written; those that

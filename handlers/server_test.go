@@ -2,19 +2,22 @@ package handlers_test
 
 import (
 	"bytes"
+	std "cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -102,6 +105,36 @@ func newServer(t testing.TB, database *fixtures.Database, change ...func(*handle
 	return newServerOver(t, database, 4, time.Minute, change...)
 }
 
+// The following serve a site to a test, which they let run beside others: they call t.Parallel before they make the
+// database.
+
+// smallServer serves the small site, which no test changes.
+func smallServer(t *testing.T, change ...func(*handlers.Options)) *server {
+	t.Helper()
+	return sharedServer(t, fixtures.Small(now), change...)
+}
+
+// sharedServer serves a site that no test changes.
+func sharedServer(t *testing.T, site fixtures.Site, change ...func(*handlers.Options)) *server {
+	t.Helper()
+	t.Parallel()
+	return newServer(t, fixtures.Shared(t, site), change...)
+}
+
+// ownServer serves a copy of a site for the test alone.
+func ownServer(t *testing.T, site fixtures.Site, change ...func(*handlers.Options)) *server {
+	t.Helper()
+	t.Parallel()
+	return newServer(t, fixtures.New(t, site), change...)
+}
+
+// ownWriter is ownServer with codes and keys that are always the same.
+func ownWriter(t *testing.T, site fixtures.Site, change ...func(*handlers.Options)) *server {
+	t.Helper()
+	t.Parallel()
+	return newWriter(t, site, change...)
+}
+
 // newServerOver is newServer with a number of database connections, and the time that a request waits for
 // one.
 func newServerOver(t testing.TB, database *fixtures.Database, connections int, wait time.Duration, change ...func(*handlers.Options)) *server {
@@ -138,12 +171,41 @@ func openDatabase(t testing.TB, database *fixtures.Database, connections int, wa
 	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait, LockWait: time.Minute})
 }
 
+// query returns the rows that a SELECT finds in the site's database.
+func (s *server) query(query string, args ...any) fixtures.Table {
+	s.t.Helper()
+	found, err := fixtures.Query(s.t.Context(), s.database.SQL, query, args...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", query, err)
+	}
+	return found
+}
+
+// texts returns the values of a column, with NULL as an empty text. {bookings} is the plugin's table of bookings.
+func (s *server) texts(query string) []string {
+	s.t.Helper()
+	found := []string{}
+	for _, row := range s.query(regexp.MustCompile(`\{(\w+)\}`).ReplaceAllString(query, "`"+s.database.Prefix+"latepoint_$1`")).Rows {
+		text, _ := row[0].(string)
+		found = append(found, text)
+	}
+	return found
+}
+
 // newKey creates a key with permissions.
 func (s *server) newKey(permissions ...string) string {
 	s.t.Helper()
-	secret, _, err := s.keys.Create(context.Background(), keys.NewKey{Name: s.t.Name()[:min(190, len(s.t.Name()))], Kind: keys.Live, Permissions: permissions})
-	noError(s.t, err)
+	secret, _ := createKey(s.t, s.keys, keys.NewKey{Permissions: permissions})
 	return secret
+}
+
+// createKey creates a key, which is live and named after the test unless n says otherwise.
+func createKey(t testing.TB, store *keys.Store, n keys.NewKey) (secret string, key keys.Key) {
+	t.Helper()
+	n.Name, n.Kind = std.Or(n.Name, t.Name()[:min(190, len(t.Name()))]), std.Or(n.Kind, keys.Live)
+	secret, key, err := store.Create(context.Background(), n)
+	noError(t, err)
+	return secret, key
 }
 
 // answer is a response, read to the end.
@@ -169,15 +231,30 @@ func (s *server) send(method, path string, header http.Header, body string) answ
 	s.t.Helper()
 	request := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
 	maps.Copy(request.Header, header)
-	recorder := httptest.NewRecorder()
-	s.handler.ServeHTTP(recorder, request)
-	received, err := io.ReadAll(recorder.Body)
-	noError(s.t, err)
-	a := answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: received}
+	a := s.serve(request)
 	if !s.blind {
 		conform(s.t, request, []byte(body), a)
 	}
 	return a
+}
+
+// serve serves a request that the document need not describe.
+func (s *server) serve(request *http.Request) answer {
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	return answer{t: s.t, status: recorder.Code, header: recorder.Header(), body: recorder.Body.Bytes()}
+}
+
+// exchange sends JSON with the server's key to a path or by a method that need not be in the document; headers are pairs of
+// name and value, which replace others.
+func (s *server) exchange(method, target, body string, headers ...string) answer {
+	request := httptest.NewRequestWithContext(s.t.Context(), method, target, strings.NewReader(body))
+	request.Header.Set("X-Api-Key", s.key)
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	return s.serve(request)
 }
 
 // want fails the test unless the status is this one.
@@ -249,6 +326,14 @@ func wantEqual(t testing.TB, want, got any, format string, args ...any) {
 	}
 }
 
+// wantContains fails the test unless text contains part; format and args say what it is.
+func wantContains(t testing.TB, part, text, format string, args ...any) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s lacks %q: %.2000s", fmt.Sprintf(format, args...), part, text)
+	}
+}
+
 // noError ends the test if there is an error.
 func noError(t testing.TB, err error) {
 	t.Helper()
@@ -283,6 +368,26 @@ func goldenFile(t testing.TB, name string, text []byte) {
 	want, err := os.ReadFile(file)
 	noError(t, err)
 	wantEqual(t, string(want), string(text), "%s", file)
+}
+
+// begin begins a transaction of somebody else, such as the site's PHP, and runs statements in it. If it is not committed, it is
+// rolled back when the test ends.
+func begin(t testing.TB, database *fixtures.Database, statements ...string) *sql.Tx {
+	t.Helper()
+	tx, err := database.SQL.BeginTx(context.WithoutCancel(t.Context()), nil)
+	noError(t, err)
+	t.Cleanup(func() { _ = tx.Rollback() })
+	run(t, tx, statements...)
+	return tx
+}
+
+// run runs statements in a transaction.
+func run(t testing.TB, tx *sql.Tx, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		_, err := tx.ExecContext(t.Context(), statement)
+		noError(t, err)
+	}
 }
 
 // statement is a statement that was sent to the database, with its arguments.
@@ -341,29 +446,17 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 	if s.database.Engine == "mysql" {
 		explain = "EXPLAIN FORMAT=TRADITIONAL " // later servers show a tree
 	}
-	rows, err := s.database.SQL.QueryContext(t.Context(), explain+shown.text, shown.args...)
-	if err != nil {
-		t.Fatalf("%s: %v", shown.text, err)
+	plan, err := fixtures.Query(t.Context(), s.database.SQL, explain+shown.text, shown.args...)
+	if err != nil || len(plan.Rows) == 0 {
+		t.Fatalf("%d steps of %s: %v", len(plan.Rows), shown.text, err)
 	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	noError(t, err)
 	var steps []step
-	for rows.Next() {
-		var kind, table, access, key, extra sql.NullString
-		known := map[string]any{"select_type": &kind, "table": &table, "type": &access, "key": &key, "Extra": &extra}
-		values := make([]any, len(columns))
-		for i, column := range columns {
-			values[i] = new(sql.RawBytes)
-			if dest, ok := known[column]; ok {
-				values[i] = dest
-			}
+	for _, row := range plan.Rows {
+		cell := func(column string) string {
+			text, _ := row[slices.Index(plan.Columns, column)].(string)
+			return text
 		}
-		noError(t, rows.Scan(values...))
-		steps = append(steps, step{kind.String, table.String, access.String, key.String, extra.String})
-	}
-	if err := rows.Err(); err != nil || len(steps) == 0 {
-		t.Fatalf("%d steps: %v", len(steps), err)
+		steps = append(steps, step{cell("select_type"), cell("table"), cell("type"), cell("key"), cell("Extra")})
 	}
 	return steps
 }
@@ -376,27 +469,19 @@ func rowsRead(t *testing.T, database *fixtures.Database, shown statement) int {
 	defer conn.Close()
 	counted := func() (sum int) {
 		const counters = "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next', 'Handler_read_prev', 'Handler_read_rnd_next')"
-		rows, err := conn.QueryContext(t.Context(), counters)
+		read, err := fixtures.Query(t.Context(), conn, counters)
 		noError(t, err)
-		defer rows.Close()
-		for rows.Next() {
-			var name string
-			var n int
-			noError(t, rows.Scan(&name, &n))
+		for _, row := range read.Rows {
+			n, err := strconv.Atoi(row[1].(string))
+			noError(t, err)
 			sum += n
 		}
-		noError(t, rows.Err())
 		return sum
 	}
 	before := counted()
 	overhead := counted() - before // of the query itself, which reads tables too
-	rows, err := conn.QueryContext(t.Context(), shown.text, shown.args...)
-	if err != nil {
+	if _, err := fixtures.Query(t.Context(), conn, shown.text, shown.args...); err != nil {
 		t.Fatalf("%s: %v", shown.text, err)
 	}
-	defer rows.Close()
-	for rows.Next() { // the statement ends with its last row
-	}
-	noError(t, rows.Err())
 	return counted() - before - 2*overhead
 }

@@ -2,10 +2,8 @@ package handlers_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
@@ -14,8 +12,7 @@ import (
 var serviceList = listing{path: "/services", from: "{services} s", order: "s.id"}
 
 func TestServices(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	golden(t, "service", s.get("/services/6?include=category,agents,locations").want(http.StatusOK).body)
 	golden(t, "service_disabled", s.get("/services/12").want(http.StatusOK).body)
 	golden(t, "service_list", s.get("/services?include=Category,agents,+locations,categories&order_by=name&order=desc&per_page=2&page=2").want(http.StatusOK).body)
@@ -55,15 +52,13 @@ func TestServices(t *testing.T) {
 // TestServicesByDateAndMeta gives the services different days, and some of
 // them metadata: a description and a limit.
 func TestServicesByDateAndMeta(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	database.Execute(t,
+	s := ownServer(t, fixtures.Small(now))
+	s.database.Execute(t,
 		"UPDATE wp_latepoint_services SET created_at = CONCAT('2026-03-0', id, ' 23:59:59'), updated_at = CONCAT('2026-04-0', 7 - id, ' 00:00:00')",
 		"UPDATE wp_latepoint_services SET created_at = NULL WHERE id = 6",
 		"UPDATE wp_latepoint_services SET duration = 60, charge_amount = 75 WHERE id IN (3, 4)",
 		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (2, 'description', '<p>Zwölf Boxkämpfer & 1 \"Sylter\" Deich</p>'), "+
 			"(2, 'description', 'a second row'), (3, 'customer_limit', '5'), (4, 'description', '')")
-	s := newServer(t, database)
 	serviceList.pages(t, s)
 	serviceList.finds(t, s, []find{
 		{query: "created_after=2026-03-02", where: "s.id IN (2, 3, 4, 5)"},
@@ -86,33 +81,29 @@ func TestServicesByDateAndMeta(t *testing.T) {
 
 // TestServiceIncludes requests every combination of includes: exactly their keys are added.
 func TestServiceIncludes(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	for include, added := range map[string][]string{
 		"": nil, "category": {"category"}, "agents": {"agents"}, "locations": {"locations"}, "AGENTS, category": {"agents", "category"},
 		",locations,,agents,category,locations,": {"agents", "category", "locations"},
 	} {
-		t.Run(include, func(t *testing.T) {
-			query := "?include=" + escapeQuery(include)
-			for _, record := range append(s.get("/services"+query).records(), s.get("/services/3"+query).record()) {
-				for _, name := range []string{"category", "agents", "locations"} {
-					if _, shown := record[name]; shown != slices.Contains(added, name) {
-						t.Errorf("service %v: %s is shown: %t", record["id"], name, shown)
-					}
+		query := "?include=" + escapeQuery(include)
+		for _, record := range append(s.get("/services"+query).records(), s.get("/services/3"+query).record()) {
+			for _, name := range []string{"category", "agents", "locations"} {
+				if _, shown := record[name]; shown != slices.Contains(added, name) {
+					t.Errorf("%s, service %v: %s is shown: %t", include, record["id"], name, shown)
 				}
 			}
-		})
+		}
 	}
 	categories := s.get("/services?include=categories&per_page=1").want(http.StatusOK).at("categories")
-	wantEqual(t, s.ids(t, categoryList.sql(find{})), idsOf(categories), "categories")
+	wantEqual(t, s.texts(categoryList.sql(find{})), idsOf(categories), "categories")
 	for _, path := range []string{"/services?include=nothing", "/services?include=category;agents", "/services/1?include=categories"} {
 		wantInvalidParameters(t, path, s.get(path), "include")
 	}
 }
 
 func TestServicesOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	serviceList.finds(t, s, []find{
 		{query: "search=100%25_", where: "s.id = 2"},
 		{query: `search=\`, where: "s.id = 2"},
@@ -130,8 +121,7 @@ func TestServicesOfTheEdgeSite(t *testing.T) {
 
 // TestServicesWithExtras: services show the extras that can be booked with them, on a site that has any, in a fixed number of statements.
 func TestServicesWithExtras(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings().WithProFeatures()))
+	s := ownServer(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.database.Execute(t, "INSERT INTO wp_latepoint_services_service_extras (service_id, service_extra_id) VALUES (4, 7)", // connected twice
 		"INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'minimum_service_extras_required', 'on'), (4, 'minimum_service_extras_value', '1'), (4, 'maximum_service_extras_required', 'off'), (4, 'maximum_service_extras_value', '2'), "+
 			"(2, 'minimum_service_extras_required', 'on'), (2, 'minimum_service_extras_value', '1'), (1, 'maximum_service_extras_required', 'on'), (1, 'maximum_service_extras_value', '3')")
@@ -170,9 +160,7 @@ func TestServicesWithExtras(t *testing.T) {
 		t.Errorf("%d statements for all services, %d for one, %d without extras", all, one, none)
 	}
 	wantEqual(t, "{}", shown(without.records()[0]), "not asked for")
-	if got := s.send(http.MethodGet, "/v1/services?include=extras", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}, "").want(http.StatusOK); !strings.Contains(string(got.body), "Hot stones; Lunch") {
-		t.Errorf("as a table: %s", got.body)
-	}
+	wantContains(t, "Hot stones; Lunch", string(s.send(http.MethodGet, "/v1/services?include=extras", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}, "").want(http.StatusOK).body), "as a table")
 
 	s.database.Execute(t, activate(pluginFile))
 	wantEqual(t, "{}", shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")), "Pro Features is not active")
@@ -188,37 +176,23 @@ func TestServicesWithExtras(t *testing.T) {
 }
 
 // NULL comes first in an ascending order.
-var categoryList = listing{path: "/services/categories", from: "{service_categories} c", order: "c.order_number, c.id"}
+var categoryList = listing{path: "/services/categories", from: "{service_categories} c", order: "c.order_number, c.id",
+	pagination: `{"current_page":%d,"per_page":%d,"total_items":%d,"total_pages":%d}`}
 
 func TestCategories(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	golden(t, "category_list", s.get("/services/categories").want(http.StatusOK).body)
+	golden(t, "category_list", s.get("/services/categories/").want(http.StatusOK).body)
+	for _, path := range []string{"/services/Categories", "/services/categories/1"} { // no ids of services
+		s.get(path).want(http.StatusNotFound)
+	}
 }
 
 // TestCategoryPages pages through the only list whose pagination fields have
 // other names.
 func TestCategoryPages(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
-	every := s.ids(t, categoryList.sql(find{}))
-	if len(every) != 7 {
-		t.Fatalf("%d categories", len(every))
-	}
-	for _, size := range []int{1, 3, 100} {
-		last := (len(every) + size - 1) / size
-		for _, page := range []int{1, 2, last, last + 1, 9007199254740992} {
-			a := s.get(fmt.Sprintf("/services/categories?page=%d&per_page=%d", page, size)).want(http.StatusOK)
-			want := []string{}
-			if page <= last {
-				want = every[(page-1)*size : min(page*size, len(every))]
-			}
-			wantEqual(t, want, idsOf(a.at("data")), "page %d of %d: ids", page, size)
-			root := members(t, a.body)
-			pagination := fmt.Sprintf(`{"current_page":%d,"per_page":%d,"total_items":%d,"total_pages":%d}`, page, size, len(every), last)
-			wantEqual(t, pagination, string(root["pagination"]), "page %d of %d: pagination", page, size)
-		}
-	}
+	s := sharedServer(t, fixtures.Edge())
+	categoryList.pages(t, s)
 	wantEqual(t, json.Number("10"), s.get("/services/categories").at("pagination", "per_page"), "default per_page")
 	for _, query := range []string{"per_page=0", "per_page=101", "per_page=x"} {
 		wantInvalidParameters(t, query, s.get("/services/categories?"+query), "per_page")
@@ -229,8 +203,7 @@ func TestCategoryPages(t *testing.T) {
 // TestCategoryFields: only the active services of the category itself are
 // counted, not those of its descendants; NULL and 0 both mean the top level.
 func TestCategoryFields(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	got := map[string][5]any{}
 	for _, c := range s.get("/services/categories").want(http.StatusOK).records() {
 		got[c["id"].(string)] = [5]any{c["name"], c["short_description"], c["parent_id"], c["order_number"], c["services_count"]}
@@ -247,21 +220,10 @@ func TestCategoryFields(t *testing.T) {
 	wantEqual(t, want, got, "categories")
 }
 
-// TestCategoriesPathIsNoServiceID: the path of the categories is not mistaken
-// for the id of a service.
-func TestCategoriesPathIsNoServiceID(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
-	wantEqual(t, 3, len(s.get("/services/categories/").want(http.StatusOK).records()), "categories")
-	s.get("/services/Categories").want(http.StatusNotFound)
-	s.get("/services/categories/1").want(http.StatusNotFound)
-}
-
 var locationList = listing{path: "/locations", from: "{locations} l", order: "l.id DESC"}
 
 func TestLocations(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	golden(t, "location_list", s.get("/locations").want(http.StatusOK).body)
 	locationList.pages(t, s)
 	locationList.finds(t, s, []find{
@@ -283,8 +245,7 @@ func TestLocations(t *testing.T) {
 // TestLocationsOfTheEdgeSite: only a location whose status is exactly active is
 // shown as active.
 func TestLocationsOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	locationList.pages(t, s)
 	locationList.finds(t, s, []find{
 		{query: "status=active", where: "l.id IN (1, 3, 4)"},

@@ -69,8 +69,7 @@ func readTogether(rounds int, paths []string, read func(path string)) {
 // TestRevokedKeyIsRejectedByTheNextRequest: however many requests are waiting with a key, those sent after
 // it was revoked are rejected.
 func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.FailedKeysPerMinute = 0 })
+	s := ownServer(t, fixtures.Small(now), func(o *handlers.Options) { o.FailedKeysPerMinute = 0 })
 	other := s.newKey("read")
 	secret := s.newKey("read")
 	key, err := s.keys.List(t.Context())
@@ -111,8 +110,7 @@ func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 
 // TestReadsInOtherScopesAreNotShared: equal concurrent reads each show what their key may see.
 func TestReadsInOtherScopesAreNotShared(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA().WithFewBookings()))
+	s := sharedServer(t, fixtures.SiteA().WithFewBookings())
 	allKeys := []string{
 		s.key, s.maskedKey(), s.limitedKey(domain.Scope{Agents: []int64{1}}), s.limitedKey(domain.Scope{Agents: []int64{5}}), s.limitedKey(domain.Scope{Locations: []int64{1}}),
 	}
@@ -153,8 +151,7 @@ func TestReadsInOtherScopesAreNotShared(t *testing.T) {
 // TestFreeTimesThatShareStatementsAreTheSame: free times read at the same time are those that are found alone, in fewer statements.
 func TestFreeTimesThatShareStatementsAreTheSame(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.SiteA()))
+	s := sharedServer(t, fixtures.SiteA())
 	s.get("/status").want(http.StatusOK)
 	var paths []string
 	for _, agent := range []string{"1", "2", "3", "any"} {
@@ -195,8 +192,7 @@ func TestFreeTimesThatShareStatementsAreTheSame(t *testing.T) {
 // TestCalendarsThatShareStatementsAreFresh: a day that another connection fully booked before its free
 // times were requested has none, whichever days it shares a statement with.
 func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
+	s := ownServer(t, fixtures.SiteA())
 	const days = 60
 	first := time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)
 	day := func(n int) string { return first.AddDate(0, 0, n).Format(time.DateOnly) }
@@ -232,8 +228,7 @@ func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 // TestUnreadableBookingConcernsItsDay: a booking that cannot be read fails the slot searches that need it,
 // but not others that are read together with them.
 func TestUnreadableBookingConcernsItsDay(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.SiteA()))
+	s := ownServer(t, fixtures.SiteA())
 	s.database.Execute(t, "ALTER TABLE wp_latepoint_bookings MODIFY start_time varchar(20) NULL",
 		`INSERT INTO wp_latepoint_bookings (start_date, end_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id)
 		VALUES ('2027-02-09', '2027-02-09', 'soon', 660, 0, 0, 'approved', 1, 6, 2, 1)`)

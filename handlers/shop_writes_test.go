@@ -45,8 +45,7 @@ func TestShopOfEverySite(t *testing.T) {
 	t.Parallel()
 	for name, site := range map[string]fixtures.Site{"legacy": fixtures.Legacy(), "edge": fixtures.Edge(), "prefixed": fixtures.Prefixed(), "half hour": fixtures.HalfHour()} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newWriter(t, site)
+			s := ownWriter(t, site)
 			created := func(path, body string) string {
 				t.Helper()
 				return path + "/" + fmt.Sprint(s.write(http.MethodPost, path, body).want(http.StatusCreated).record()["id"])
@@ -65,9 +64,7 @@ func TestShopOfEverySite(t *testing.T) {
 				s.write(http.MethodPut, fmt.Sprintf("%s/invoices/%v", order, invoice["id"]), `{"status":"void"}`).want(http.StatusOK)
 			}
 			s.write(http.MethodPut, payment, `{"status":"failed"}`).want(http.StatusOK)
-			if gone := s.write(http.MethodDelete, payment, "").want(http.StatusOK); gone.at("message") != "Payment deleted successfully" {
-				t.Errorf("%s", gone.body)
-			}
+			wantEqual(t, "Payment deleted successfully", s.write(http.MethodDelete, payment, "").want(http.StatusOK).at("message"), "message")
 		})
 	}
 }
@@ -75,8 +72,7 @@ func TestShopOfEverySite(t *testing.T) {
 // TestResponsesToShopWrites compares whole responses: the order of keys, and
 // which numbers are texts.
 func TestResponsesToShopWrites(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, aCoupon)
 	for _, c := range []struct{ name, method, path, body string }{
 		{"service_created_least", http.MethodPost, "/services", `{"name":"Bath"}`},
@@ -97,18 +93,15 @@ func TestResponsesToShopWrites(t *testing.T) {
 			"active_to":"2027-12-31","usage_limit":7,"min_order_amount":20,"max_discount_amount":"9.5"}`},
 		{"coupon_updated", http.MethodPut, "/coupons/old", `{"discount_value":12.5,"usage_limit":3}`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			status := map[string]int{http.MethodPost: http.StatusCreated, http.MethodPut: http.StatusOK}[c.method]
-			golden(t, c.name, s.write(c.method, c.path, c.body).want(status).body)
-		})
+		status := map[string]int{http.MethodPost: http.StatusCreated, http.MethodPut: http.StatusOK}[c.method]
+		golden(t, c.name, s.write(c.method, c.path, c.body).want(status).body)
 	}
 }
 
 // TestUnexpectedErrorsOfWrites: an unexpected error is reported in the endpoint's shape, without details, and nothing
 // is written.
 func TestUnexpectedErrorsOfWrites(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, aCoupon, "DELETE FROM wp_latepoint_bookings WHERE customer_id = 268", "UPDATE wp_latepoint_transactions SET status = 'failed' WHERE customer_id = 268")
 	for _, table := range []string{"bookings", "customers", "services", "transactions", "orders", "order_invoices", "coupons"} {
 		for _, op := range []string{"INSERT", "UPDATE", "DELETE"} {
@@ -220,8 +213,9 @@ func mergeObjects(t testing.TB, first, second string) string {
 
 // newShop returns a writer on a site with a coupon, and a snapshot of its
 // database.
-func newShop(t testing.TB) (*server, *fixtures.Snapshot) {
+func newShop(t *testing.T) (*server, *fixtures.Snapshot) {
 	t.Helper()
+	t.Parallel()
 	s := newWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	s.database.Execute(t, aCoupon)
 	return s, s.database.Snapshot(t)
@@ -232,7 +226,6 @@ const aCoupon = "INSERT INTO wp_latepoint_coupons (id, code, discount_type, disc
 // TestInvalidShopFieldsAreNamed sends an invalid value in each field: the response names only that field, in the
 // endpoint's own shape, and nothing is written.
 func TestInvalidShopFieldsAreNamed(t *testing.T) {
-	t.Parallel()
 	s, before := newShop(t)
 	for name, body := range shopBodies() {
 		for field := range body.fields {
@@ -245,7 +238,6 @@ func TestInvalidShopFieldsAreNamed(t *testing.T) {
 // TestShopTexts: texts are stored without tags, except harmless ones in the descriptions of a service.
 func TestShopTexts(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	t.Parallel()
 	s, before := newShop(t)
 	const sent = `"<script>alert(1)</script><i onclick=x>a</i>\u0000\u0007\r\nb <img src=x onerror=alert(1)>"`
 	lines := map[string]bool{"customer_comment": true, "notes": true}

@@ -20,9 +20,7 @@ func TestStatus(t *testing.T) {
 
 // TestTimeZoneOfTheSite sets the two options of WordPress for the time zone.
 func TestTimeZoneOfTheSite(t *testing.T) {
-	t.Parallel()
-	database := fixtures.New(t, fixtures.Edge())
-	s := newServer(t, database)
+	s := ownServer(t, fixtures.Edge())
 	for _, test := range []struct{ zone, offset, wantZone, wantTime string }{
 		{"America/New_York", "", "America/New_York", "2026-11-20T19:43:00-05:00"},
 		{"Asia/Kathmandu", "1", "Asia/Kathmandu", "2026-11-21T06:28:00+05:45"},
@@ -36,14 +34,12 @@ func TestTimeZoneOfTheSite(t *testing.T) {
 		{"america/new_york", "", "America/New_York", "2026-11-20T19:43:00-05:00"},
 		{"Mars/Olympus", "2", "UTC", "2026-11-21T00:43:00+00:00"},
 	} {
-		t.Run(test.zone+" "+test.offset, func(t *testing.T) {
-			database.Execute(t, "UPDATE wp_options SET option_value = '"+test.zone+"' WHERE option_name = 'timezone_string'",
-				"UPDATE wp_options SET option_value = '"+test.offset+"' WHERE option_name = 'gmt_offset'")
-			want := `{"status":"success","data":{"timezone":"` + test.wantZone + `","current_time":"` + test.wantTime + `"}}`
-			wantEqual(t, want, string(s.get("/status").want(http.StatusOK).body), "zone %q, offset %q", test.zone, test.offset)
-		})
+		s.database.Execute(t, "UPDATE wp_options SET option_value = '"+test.zone+"' WHERE option_name = 'timezone_string'",
+			"UPDATE wp_options SET option_value = '"+test.offset+"' WHERE option_name = 'gmt_offset'")
+		want := `{"status":"success","data":{"timezone":"` + test.wantZone + `","current_time":"` + test.wantTime + `"}}`
+		wantEqual(t, want, string(s.get("/status").want(http.StatusOK).body), "zone %q, offset %q", test.zone, test.offset)
 	}
-	database.Execute(t, "DELETE FROM wp_options WHERE option_name IN ('timezone_string', 'gmt_offset')")
+	s.database.Execute(t, "DELETE FROM wp_options WHERE option_name IN ('timezone_string', 'gmt_offset')")
 	s.wantFields(t, "/status", map[string]any{"timezone": "+00:00"})
 }
 
@@ -58,7 +54,7 @@ func TestTimestamps(t *testing.T) {
 	for minutes, s := range map[int]*server{0: newServer(t, database), 330: newServer(t, database, siteTimestamps)} {
 		for _, l := range []listing{agentList, serviceList, locationList, paymentList, orderList, couponList} {
 			alias := l.alias()
-			want := s.ids(t, fmt.Sprintf(`SELECT CONCAT_WS(' ', %[1]s.id, DATE_FORMAT(DATE_ADD(%[1]s.created_at, INTERVAL %[2]d MINUTE), '%%Y-%%m-%%d %%H:%%i:%%s'),
+			want := s.texts(fmt.Sprintf(`SELECT CONCAT_WS(' ', %[1]s.id, DATE_FORMAT(DATE_ADD(%[1]s.created_at, INTERVAL %[2]d MINUTE), '%%Y-%%m-%%d %%H:%%i:%%s'),
 				DATE_FORMAT(DATE_ADD(%[1]s.updated_at, INTERVAL %[2]d MINUTE), '%%Y-%%m-%%d %%H:%%i:%%s')) FROM %[3]s ORDER BY %[4]s LIMIT 100`, alias, minutes, l.from, l.order))
 			got := []string{}
 			for _, record := range s.get(l.path + "?per_page=100").want(http.StatusOK).records() {
@@ -73,8 +69,7 @@ func TestTimestamps(t *testing.T) {
 
 // TestRecordsOfTheEdgeSite compares what odd rows look like with golden files: each list, and each record with all that it can include.
 func TestRecordsOfTheEdgeSite(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.Shared(t, fixtures.Edge()))
+	s := sharedServer(t, fixtures.Edge())
 	for name, c := range map[string]struct{ list, ids, record string }{
 		"bookings":  {"/bookings?include_meta=1&sort=id&order=asc&per_page=100", "SELECT id FROM {bookings} ORDER BY id", "/bookings/%s"},
 		"customers": {"/customers?per_page=100", "SELECT id FROM {customers} ORDER BY id", "/customers/%s"},
@@ -86,15 +81,13 @@ func TestRecordsOfTheEdgeSite(t *testing.T) {
 		"invoices":  {"/orders/7/invoices", "SELECT CONCAT(i.order_id, '/invoices/', i.id) FROM {order_invoices} i JOIN {orders} o ON o.id = i.order_id ORDER BY i.id", "/orders/%s"},
 		"coupons":   {"/coupons?per_page=100", "SELECT REPLACE(REPLACE(REPLACE(code, '%', '%25'), '/', '%2F'), ' ', '%20') FROM {coupons} ORDER BY id", "/coupons/%s"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bodies := []string{string(s.get(c.list).want(http.StatusOK).body)}
-			if c.ids != "" {
-				for _, id := range s.ids(t, c.ids) {
-					bodies = append(bodies, string(s.get(fmt.Sprintf(c.record, id)).want(http.StatusOK).body))
-				}
+		bodies := []string{string(s.get(c.list).want(http.StatusOK).body)}
+		if c.ids != "" {
+			for _, id := range s.texts(c.ids) {
+				bodies = append(bodies, string(s.get(fmt.Sprintf(c.record, id)).want(http.StatusOK).body))
 			}
-			golden(t, "edge_"+name, []byte("["+strings.Join(bodies, ",")+"]"))
-		})
+		}
+		golden(t, "edge_"+name, []byte("["+strings.Join(bodies, ",")+"]"))
 	}
 }
 
@@ -105,10 +98,9 @@ func TestRecordsOfEverySite(t *testing.T) {
 	t.Parallel()
 	for name, site := range sites {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newServer(t, fixtures.Shared(t, site))
+			s := sharedServer(t, site)
 			lists := []string{"/bookings", "/customers", "/agents", "/services", "/services/categories", "/locations", "/payments", "/orders", "/coupons"}
-			for _, order := range s.ids(t, "SELECT id FROM {orders} ORDER BY id LIMIT 15") {
+			for _, order := range s.texts("SELECT id FROM {orders} ORDER BY id LIMIT 15") {
 				lists = append(lists, "/orders/"+order+"/invoices", "/orders/"+order+"/transactions")
 			}
 			read := 0

@@ -25,8 +25,7 @@ func writesOfASlot(id, body, change string) map[string][3]string {
 
 // TestSlotIsTakenByBrokenRows: a booking whose stored end is missing or wrong has its time all the same.
 func TestSlotIsTakenByBrokenRows(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	taken := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "duration", "120")).want(http.StatusCreated).at("data", "id"))
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
 	for name, stored := range map[string]string{
@@ -41,27 +40,24 @@ func TestSlotIsTakenByBrokenRows(t *testing.T) {
 		"its service's":  "end_date = NULL, end_time = NULL, duration = NULL",
 		"its service's2": "end_date = NULL, end_time = NULL, duration = 0",
 	} {
-		t.Run(name, func(t *testing.T) {
-			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET end_date = start_date, end_time = 900, duration = 120 WHERE id = "+taken, "UPDATE wp_latepoint_bookings SET "+stored+" WHERE id = "+taken)
-			before := s.database.Snapshot(t)
-			for what, w := range writesOfASlot(other, friday("start_time", `"13:30"`), `{"start_time":"13:30"}`) {
-				a := s.write(w[0], w[1], w[2])
-				if what == "several at once" {
-					wantEqual(t, "Time slot not available", a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), "%s: %s", what, a.body)
-				} else if a.want(http.StatusConflict); what != "a hold" && fmt.Sprint(a.at("error", "details", "conflicting_booking_id")) != taken {
-					t.Errorf("%s: %s", what, a.body)
-				}
+		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET end_date = start_date, end_time = 900, duration = 120 WHERE id = "+taken, "UPDATE wp_latepoint_bookings SET "+stored+" WHERE id = "+taken)
+		before := s.database.Snapshot(t)
+		for what, w := range writesOfASlot(other, friday("start_time", `"13:30"`), `{"start_time":"13:30"}`) {
+			a := s.write(w[0], w[1], w[2])
+			if what == "several at once" {
+				wantEqual(t, "Time slot not available", a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), "%s, %s: %s", name, what, a.body)
+			} else if a.want(http.StatusConflict); what != "a hold" && fmt.Sprint(a.at("error", "details", "conflicting_booking_id")) != taken {
+				t.Errorf("%s, %s: %s", name, what, a.body)
 			}
-			wantNoWrites(t, name, before, "bookside_api_keys", "bookside_locks")
-		})
+		}
+		wantNoWrites(t, name, before, "bookside_api_keys", "bookside_locks")
 	}
 }
 
 // TestServiceWithoutDuration: a service whose own duration is below 1 is booked for the duration that is sent, and not
 // without one.
 func TestServiceWithoutDuration(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("service_id", "2", "agent_id", "5", "start_time", `"08:30"`)).want(http.StatusCreated).at("data", "id"))
 	const message = "Required: the service has no duration of its own"
 	for _, duration := range []string{"-5", "0"} {
@@ -94,8 +90,7 @@ func TestServiceWithoutDuration(t *testing.T) {
 
 // TestNeverBookable: what can never be booked is a mistake of the request, not a conflict, and names its field.
 func TestNeverBookable(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "DELETE FROM wp_latepoint_agents_services WHERE service_id = 4 AND (agent_id <> 5 OR location_id <> 1)")
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)).want(http.StatusCreated).at("data", "id"))
 	for name, c := range map[string]struct {
@@ -114,10 +109,8 @@ func TestNeverBookable(t *testing.T) {
 		"another location":        {"", "", []string{"agent_id", `"any"`, "location_id", "2"}, map[string]any{"location_id": "Nobody offers this service there"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.arrange != "" {
-				s.database.Execute(t, c.arrange)
-				defer s.database.Execute(t, c.restore)
-			}
+			s.database.Execute(t, c.arrange)
+			defer s.database.Execute(t, c.restore)
 			before := s.database.Snapshot(t)
 			change := `{"start_time":"10:00"}`
 			if len(c.fields) > 0 {
@@ -148,8 +141,7 @@ func TestNeverBookable(t *testing.T) {
 // TestStatusesOfTheSite: bookings go to a status of the site's own and from it to any other, for a slot like any
 // other.
 func TestStatusesOfTheSite(t *testing.T) {
-	t.Parallel()
-	s := newWriter(t, fixtures.SiteA().WithFewBookings())
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name IN ('additional_booking_statuses', 'timeslot_blocking_statuses')",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('additional_booking_statuses', 'Running Late, On Ice, Waits For A Call From The Practice'), ('timeslot_blocking_statuses', 'approved,running_late')")
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
@@ -164,11 +156,38 @@ func TestStatusesOfTheSite(t *testing.T) {
 	unprocessable("status").check(t, "no status of the site", become("running late"))
 	unprocessable("status").check(t, "longer than its column", become("waits_for_a_call_from_the_practice"))
 	unprocessable("status").check(t, "longer than its column, of a new booking", s.write(http.MethodPost, "/bookings", friday("status", `"waits_for_a_call_from_the_practice"`)))
-	if got := s.as([]string{"read_bookings", "write_bookings"}, http.MethodPut, "/bookings/"+id, `{"status":"on_ice"}`).want(http.StatusForbidden).at("error", "details", "required_permission"); got != "delete_bookings" {
-		t.Errorf("what is completed needs %v", got)
-	}
+	wantEqual(t, "delete_bookings", s.as([]string{"read_bookings", "write_bookings"}, http.MethodPut, "/bookings/"+id, `{"status":"on_ice"}`).want(http.StatusForbidden).at("error", "details", "required_permission"), "permission for what is completed")
 	become("on_ice").want(http.StatusOK)
 	rival := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated).at("data", "id"))
 	wantEqual(t, rival, fmt.Sprint(become("running_late").want(http.StatusConflict).at("error", "details", "conflicting_booking_id")), "the conflicting booking")
 	become("pending").want(http.StatusOK)
+}
+
+// TestDefaultStatus: a booking that is sent without a status is approved; if the owner wants the site's, it has
+// that of its service, else that of the site.
+func TestDefaultStatus(t *testing.T) {
+	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
+	before := s.database.Snapshot(t)
+	for name, c := range map[string]struct {
+		ofSite         bool
+		service, site  string
+		sent, expected string
+	}{
+		"the API's":              {false, "pending", "pending", "", "approved"},
+		"the service's":          {true, "pending", "cancelled", "", "pending"},
+		"the site's":             {true, "", "pending", "", "pending"},
+		"no known one":           {true, "away", "gone", "", "approved"},
+		"neither":                {true, "", "", "", "approved"},
+		"the one that was sent":  {true, "pending", "pending", `"approved"`, "approved"},
+		"one of the site's own":  {true, "in_review", "approved", "", "in_review"},
+		"the site's, not listed": {true, "unknown", "pending", "", "pending"},
+	} {
+		s.platform.Config.DefaultStatusOfSite = c.ofSite
+		s.database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_services SET override_default_booking_status = '%s' WHERE id = 4", c.service),
+			"DELETE FROM wp_latepoint_settings WHERE name IN ('default_booking_status', 'additional_booking_statuses')",
+			fmt.Sprintf("INSERT INTO wp_latepoint_settings (name, value) VALUES ('default_booking_status', '%s'), ('additional_booking_statuses', 'In Review')", c.site))
+		booked := s.write(http.MethodPost, "/bookings", friday("status", c.sent)).want(http.StatusCreated)
+		wantEqual(t, c.expected, booked.at("data", "status"), "%s: status", name)
+		before.Restore(t)
+	}
 }

@@ -18,8 +18,7 @@ const newWebhook = `{"url":"https://example.test/hooks?token=1","events":["booki
 // TestWebhooksOfAKey covers the life of a webhook: only the key that created it can see and change it, and
 // its secret is shown only when it is created.
 func TestWebhooksOfAKey(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	other := s.newKey("read", "read_changes", "write_webhooks")
 	a := s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
 	secret, _ := a.at("data", "secret").(string)
@@ -29,9 +28,7 @@ func TestWebhooksOfAKey(t *testing.T) {
 	if a := s.get("/webhooks/1").want(http.StatusOK); strings.Contains(string(a.body), "whsec_") || a.at("data", "url") != "https://example.test/hooks?token=1" || a.at("data", "include_record") != true {
 		t.Errorf("%s", a.body)
 	}
-	if rows := s.get("/webhooks").want(http.StatusOK).records(); len(rows) != 1 {
-		t.Errorf("%v", rows)
-	}
+	wantEqual(t, 1, len(s.get("/webhooks").want(http.StatusOK).records()), "webhooks")
 	a = s.write(http.MethodPut, "/webhooks/1", `{"agents":[],"status":"disabled","events":["coupon.deleted"]}`).want(http.StatusOK)
 	if a.at("data", "status") != "disabled" || a.at("data", "reason") != "disabled through the API" || len(a.at("data", "agents").([]any)) != 0 || a.at("data", "events", 0) != "coupon.deleted" || a.at("data", "name") != "shop" {
 		t.Errorf("%s", a.body)
@@ -52,9 +49,7 @@ func TestWebhooksOfAKey(t *testing.T) {
 
 	own := s.key
 	s.key = other
-	if rows := s.get("/webhooks").want(http.StatusOK).records(); len(rows) != 0 {
-		t.Errorf("another key sees %v", rows)
-	}
+	wantEqual(t, 0, len(s.get("/webhooks").want(http.StatusOK).records()), "webhooks of another key")
 	for _, request := range []struct{ method, path, body string }{
 		{http.MethodGet, "/webhooks/1", ""}, {http.MethodGet, "/webhooks/1/deliveries", ""}, {http.MethodPut, "/webhooks/1", `{"name":"x"}`}, {http.MethodDelete, "/webhooks/1", ""},
 		{http.MethodPost, "/webhooks/1/test", ""}, {http.MethodPost, "/webhooks/1/rotate", ""}, {http.MethodPost, "/webhooks/1/replay", `{"delivery_id":1}`},
@@ -103,8 +98,7 @@ func TestWebhooksOfAKeyAreCounted(t *testing.T) {
 }
 
 func TestWebhooksAreChecked(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	for name, c := range map[string]struct {
 		body   string
 		status int
@@ -121,13 +115,9 @@ func TestWebhooksAreChecked(t *testing.T) {
 		"no such service":              {`{"url":"https://example.test/","events":["*"],"services":[999]}`, http.StatusUnprocessableEntity, "services"},
 		"allow_private is not a field": {`{"url":"http://10.0.0.1/","events":["*"],"allow_private":true}`, http.StatusUnprocessableEntity, "url"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			of := *s
-			of.t = t
-			if a := of.write(http.MethodPost, "/webhooks", c.body).want(c.status); a.at("error", "details", c.field) == nil {
-				t.Errorf("%s", a.body)
-			}
-		})
+		if a := s.write(http.MethodPost, "/webhooks", c.body).want(c.status); a.at("error", "details", c.field) == nil {
+			t.Errorf("%s: %s", name, a.body)
+		}
 	}
 	s.write(http.MethodPost, "/webhooks", newWebhook, "Idempotency-Key", "a").want(http.StatusBadRequest)
 	s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated)
@@ -141,8 +131,7 @@ func TestWebhooksAreChecked(t *testing.T) {
 }
 
 func TestConfigurationAllowsPrivateWebhooks(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	s.hooks.AllowPrivate = true
 	s.write(http.MethodPost, "/webhooks", `{"url":"http://127.0.0.1:9000/","events":["*"]}`).want(http.StatusCreated)
 	wantEqual(t, 1, scalar[int](t, s, "SELECT allow_private FROM wp_bookside_webhooks"), "allow_private")
@@ -150,8 +139,7 @@ func TestConfigurationAllowsPrivateWebhooks(t *testing.T) {
 
 // TestRecordsForWebhooks: a webhook's record is the same as in its list, without what its key may not read.
 func TestRecordsForWebhooks(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	options := handlers.WebhookOptions(s.platform, s.keys, false)
 	all, found, err := options.Record(t.Context(), 0, jobs.HookFilter{}, journal.Bookings, 1)
 	if err != nil || !found || !strings.Contains(string(all), `"email":"`) {

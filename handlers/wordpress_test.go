@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,25 +24,10 @@ import (
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
-// exchange sends a request whose path or method is not in the document.
-func (s *server) exchange(t *testing.T, method, target, body string, headers ...string) (*httptest.ResponseRecorder, string) {
-	t.Helper()
-	request := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
-	request.Header.Set("X-Api-Key", s.key)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	recorder := httptest.NewRecorder()
-	s.handler.ServeHTTP(recorder, request)
-	return recorder, recorder.Body.String()
-}
-
 // TestMethodOverride: as in WordPress, a POST can stand for another method; permission, route and log are
 // those of that method.
 func TestMethodOverride(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
+	s := ownServer(t, fixtures.Small(now))
 	reader := s.newKey("read_customers", "write_customers")
 	for _, c := range []struct {
 		name, method, target, body string
@@ -57,14 +45,11 @@ func TestMethodOverride(t *testing.T) {
 		{"OPTIONS", "POST", "/v1/customers/1", "", []string{"X-HTTP-Method-Override", "OPTIONS"}, 404, `"rest_no_route"`},
 		{"empty", "POST", "/v1/customers?_method=", `{}`, nil, 400, `"first_name":"Required"`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			recorder, body := s.exchange(t, c.method, c.target, c.body, c.headers...)
-			if recorder.Code != c.status || !strings.Contains(body, c.contains) {
-				t.Errorf("status %d, want %d; body %s lacks %s", recorder.Code, c.status, body, c.contains)
-			}
-		})
+		a := s.exchange(c.method, c.target, c.body, c.headers...)
+		wantEqual(t, c.status, a.status, "%s: status: %s", c.name, a.body)
+		wantContains(t, c.contains, string(a.body), "%s: body", c.name)
 	}
-	s.exchange(t, "POST", "/v1/customers/1?_method=GET", "")
+	s.exchange("POST", "/v1/customers/1?_method=GET", "")
 	if line := s.log.last(t); line.Route != "/v1/customers/:id" || line.Method != http.MethodGet {
 		t.Errorf("logged %s %s", line.Method, line.Route)
 	}
@@ -73,8 +58,7 @@ func TestMethodOverride(t *testing.T) {
 // TestPostAsHeadHasABody: a client that sent a POST waits for as many bytes as Content-Length says, so the
 // response to a POST that stands for HEAD must have a body.
 func TestPostAsHeadHasABody(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, small(t))
+	s := smallServer(t)
 	listening := httptest.NewServer(s.handler)
 	defer listening.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -92,25 +76,18 @@ func TestPostAsHeadHasABody(t *testing.T) {
 
 // TestPlainRoute: the URL form of sites without permalinks reaches the same routes.
 func TestPlainRoute(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)))
-	_, want := s.exchange(t, "GET", "/wp-json/latepoint-api/v1/customers?per_page=2", "")
+	s := ownServer(t, fixtures.Small(now))
+	want := string(s.exchange("GET", "/wp-json/latepoint-api/v1/customers?per_page=2", "").body)
 	for _, target := range []string{
 		"/?rest_route=/latepoint-api/v1/customers&per_page=2",
 		"/?rest_route=%2Flatepoint-api%2Fv1%2Fcustomers%2F&per_page=2",
 		"/index.php?per_page=2&rest_route=/latepoint-api/v1/customers",
 	} {
-		if recorder, body := s.exchange(t, "GET", target, ""); recorder.Code != http.StatusOK || body != want {
-			t.Errorf("%s: status %d: %.200s", target, recorder.Code, body)
-		}
+		wantEqual(t, want, string(s.exchange("GET", target, "").want(http.StatusOK).body), "%s", target)
 	}
-	if recorder, body := s.exchange(t, "POST", "/?rest_route=/latepoint-api/v1/customers/1&_method=PUT", `{"first_name":"Anna"}`); recorder.Code != http.StatusOK {
-		t.Errorf("PUT: status %d: %s", recorder.Code, body)
-	}
+	s.exchange("POST", "/?rest_route=/latepoint-api/v1/customers/1&_method=PUT", `{"first_name":"Anna"}`).want(http.StatusOK)
 	for _, target := range []string{"/?rest_route=/wp/v2/posts", "/?rest_route=/latepoint-api/v12/customers", "/?rest_route=", "/v1/nothing?rest_route=/latepoint-api/v1/customers"} {
-		if recorder, body := s.exchange(t, "GET", target, ""); recorder.Code != http.StatusNotFound || !strings.Contains(body, "rest_no_route") {
-			t.Errorf("%s: status %d: %.200s", target, recorder.Code, body)
-		}
+		wantEqual(t, "rest_no_route", s.exchange("GET", target, "").want(http.StatusNotFound).at("code"), "%s", target)
 	}
 }
 
@@ -128,12 +105,8 @@ func TestCompanionIsTold(t *testing.T) {
 			s    *server
 			want string
 		}{{s, "cors=0&key=api_key&timeout=2.5"}, {other, "cors=1&key=&timeout=60"}} {
-			if recorder, _ := c.s.exchange(t, "GET", target, "", "X-Bookside-Forwarded", "1"); recorder.Header().Get(header) != c.want {
-				t.Errorf("%s: %q, want %q", target, recorder.Header().Get(header), c.want)
-			}
-			if recorder, _ := c.s.exchange(t, "GET", target, ""); recorder.Header().Values(header) != nil {
-				t.Errorf("%s: not forwarded: %q", target, recorder.Header().Get(header))
-			}
+			wantEqual(t, c.want, c.s.exchange("GET", target, "", "X-Bookside-Forwarded", "1").header.Get(header), "%s", target)
+			wantEqual(t, []string(nil), c.s.exchange("GET", target, "").header.Values(header), "%s, not forwarded", target)
 		}
 	}
 }
@@ -161,18 +134,15 @@ func TestNamespaceIndex(t *testing.T) {
 		}
 		Links map[string][]struct{ Href string } `json:"_links"`
 	}
-	_, body := s.exchange(t, "GET", "/v1", "", "X-Api-Key", "", "X-Forwarded-Proto", "https")
+	a := s.exchange("GET", "/v1", "", "X-Api-Key", "", "X-Forwarded-Proto", "https")
 	var own index
-	if err := json.Unmarshal([]byte(body), &own); err != nil || own.Namespace != "v1" || len(own.Routes) < 20 || len(own.Links) > 0 ||
+	if err := json.Unmarshal(a.body, &own); err != nil || own.Namespace != "v1" || len(own.Routes) < 20 || len(own.Links) > 0 ||
 		own.Routes["/v1/bookings"].Links["self"][0].Href != "https://example.com/v1/bookings" {
-		t.Errorf("%v: %.300s", err, body)
+		t.Errorf("%v: %.300s", err, a.body)
 	}
 	for _, target := range []string{"/wp-json/latepoint-api/v1", "/wp-json/latepoint-api/v1/", "/?rest_route=/latepoint-api/v1"} {
-		recorder, body := s.exchange(t, "GET", target, "", "X-Api-Key", "", "X-Forwarded-Proto", "https")
 		var got index
-		if err := json.Unmarshal([]byte(body), &got); err != nil || recorder.Code != http.StatusOK {
-			t.Fatalf("%s: status %d, %v: %.200s", target, recorder.Code, err, body)
-		}
+		noError(t, json.Unmarshal(s.exchange("GET", target, "", "X-Api-Key", "", "X-Forwarded-Proto", "https").want(http.StatusOK).body, &got))
 		if got.Namespace != "latepoint-api/v1" || len(got.Routes) < 20 || got.Links["up"][0].Href != "https://example.com/wp-json/" {
 			t.Errorf("%s: namespace %s, %d routes, up %v", target, got.Namespace, len(got.Routes), got.Links)
 		}
@@ -194,12 +164,8 @@ func TestNamespaceIndex(t *testing.T) {
 			t.Errorf("methods (-want +got):\n%s\nlinks %v", diff, one.Links)
 		}
 	}
-	if recorder, _ := s.exchange(t, "HEAD", "/wp-json/latepoint-api/v1", "", "X-Api-Key", ""); recorder.Code != http.StatusOK {
-		t.Errorf("HEAD: status %d", recorder.Code)
-	}
-	if recorder, _ := s.exchange(t, "POST", "/wp-json/latepoint-api/v1", "{}"); recorder.Code != http.StatusNotFound {
-		t.Errorf("POST: status %d", recorder.Code)
-	}
+	s.exchange("HEAD", "/wp-json/latepoint-api/v1", "", "X-Api-Key", "").want(http.StatusOK)
+	s.exchange("POST", "/wp-json/latepoint-api/v1", "{}").want(http.StatusNotFound)
 }
 
 // TestUnknownUpdateOfThePluginStopsItsWrites: an unknown update of the plugin
@@ -252,8 +218,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, version changed %t", test.name, versioned), func(t *testing.T) {
-				t.Parallel()
-				s := newWriter(t, fixtures.SiteA().WithFewBookings())
+				s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 				admin := newAdmin()
 				admin.Started(s.platform)
 				version := func() {
@@ -299,5 +264,116 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				wantEqual(t, "", reportLine(t, admin, monitor.WritesRefused), "reported afterwards")
 			})
 		}
+	}
+}
+
+// formPairs returns the members of an object as names and values of a form. Lists and objects are JSON
+// texts, as automation tools send them.
+func formPairs(t testing.TB, document string) url.Values {
+	t.Helper()
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(document), &members); err != nil {
+		t.Fatalf("%s: %v", document, err)
+	}
+	pairs := url.Values{}
+	for name, value := range members {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		pairs.Set(name, text)
+	}
+	return pairs
+}
+
+func urlEncoded(t testing.TB, document string) (contentType, body string) {
+	t.Helper()
+	return formType, formPairs(t, document).Encode()
+}
+
+func multipartForm(t testing.TB, document string) (contentType, body string) {
+	t.Helper()
+	var parts strings.Builder
+	writer := multipart.NewWriter(&parts)
+	for name, values := range formPairs(t, document) {
+		noError(t, writer.WriteField(name, values[0]))
+	}
+	noError(t, writer.Close())
+	return writer.FormDataContentType(), parts.String()
+}
+
+// nodeRequests are requests of an automation tool's node for this API, with ids as texts and its own words where they differ from the
+// contract's, as JSON unless they begin with a name.
+var nodeRequests = []struct {
+	method, path, body string
+	status             int
+}{
+	{http.MethodPost, "/bookings/bulk", `{"bookings":` + nodeBookings + `}`, http.StatusCreated},
+	{http.MethodPost, "/bookings/bulk", nodeBookings, http.StatusBadRequest}, // without a wrapper; the slot is taken now
+	{http.MethodPost, "/bookings/bulk", `{"bookings":` + strconv.Quote(nodeBookings) + `,"send_confirmation":false}`, http.StatusBadRequest},
+	{http.MethodPost, "/bookings", `{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"13:00",` +
+		`"customer":{"first_name":"John","last_name":"Doe","email":"john@example.com"},"status":"approved","send_confirmation":true,"description":"a booking"}`, http.StatusCreated},
+	{http.MethodGet, "/availability?service_id=4&agent_id=5&date=2027-02-05", "", http.StatusOK},
+	{http.MethodPost, "/bookings", "service_id=4&agent_id=5&start_date=2027-02-05&start_time=15:00&customer_id=9&status=pending", http.StatusCreated},
+	{http.MethodGet, "/bookings/{id}", "", http.StatusOK},
+	{http.MethodPut, "/bookings/{id}", `{"status":"approved"}`, http.StatusOK},
+	{http.MethodPut, "/customers/9", `{"phone":"+52 55 1234"}`, http.StatusOK},
+	{http.MethodPut, "/customers/9", "email=customer12@example.test", http.StatusBadRequest},
+	{http.MethodPut, "/services/4", `{"charge_amount":"150.00","duration":90}`, http.StatusOK},
+	{http.MethodPost, "/orders", `{"customer_id":"9","subtotal":"45.00","total":"50.00","status":"open","payment_status":"not_paid","fulfillment_status":"not_fulfilled","customer_comment":"c","coupon_code":""}`, http.StatusCreated},
+	{http.MethodGet, "/orders/{id}", "", http.StatusOK},
+	{http.MethodPost, "/payments", "booking_id=1441&customer_id=153&amount=135&status=pending&transaction_id=tx-1", http.StatusCreated},
+	{http.MethodPut, "/payments/{id}", `{"status":"completed"}`, http.StatusOK},
+	{http.MethodPut, "/payments/{id}", `{"transaction_id":"tx-2","notes":"x","amount":"135.00","booking_id":"1441","customer_id":"1"}`, http.StatusOK},
+	{http.MethodPut, "/payments/{id}", `{"status":"refunded"}`, http.StatusOK},
+	{http.MethodPost, "/coupons", "code=save10&name=Ten&description=d&discount_type=fixed&discount_value=10&active_from=2027-01-01&active_to=2027-12-31&usage_limit=", http.StatusCreated},
+	{http.MethodGet, "/coupons/save10", "", http.StatusOK},
+	{http.MethodPut, "/coupons/SAVE10", `{"name":"Fifteen","discount_type":"percent","discount_value":15,"usage_limit":0}`, http.StatusOK},
+	{http.MethodDelete, "/coupons/SAVE10", "", http.StatusOK},
+	{http.MethodGet, "/coupons/SAVE10", "", http.StatusNotFound},
+}
+
+const nodeBookings = `[{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"10:00","customer":{"first_name":"John","last_name":"Doe","email":"john@example.com"}}]`
+
+// TestAutomationNode replays the requests of the node with both headers for the key, as JSON and as both kinds of forms: the answers are the same.
+func TestAutomationNode(t *testing.T) {
+	t.Parallel()
+	for name, variant := range map[string]struct {
+		bearer bool
+		encode func(t testing.TB, document string) (contentType, body string) // encodes JSON for the request; nil sends it as JSON
+	}{
+		"key header":      {},
+		"bearer":          {bearer: true},
+		"URL-encoded":     {encode: urlEncoded},
+		"multipart forms": {encode: multipartForm},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+			s.database.Execute(t, setting("one_location_at_time", "on"))
+			var answers []string
+			id := ""
+			for _, r := range nodeRequests {
+				header := http.Header{"X-Api-Key": {s.key}, "Accept": {"application/json"}, "Content-Type": {jsonType}}
+				if variant.bearer {
+					header.Del("X-Api-Key")
+					header.Set("Authorization", "Bearer "+s.key)
+				}
+				body := r.body
+				switch {
+				case body != "" && !strings.ContainsAny(body[:1], "{["):
+					header.Set("Content-Type", formType)
+				case variant.encode != nil && strings.HasPrefix(body, "{"):
+					var contentType string
+					contentType, body = variant.encode(t, body)
+					header.Set("Content-Type", contentType)
+				}
+				a := s.send(r.method, "/wp-json/latepoint-api/v1"+strings.Replace(r.path, "{id}", id, 1), header, body).want(r.status)
+				if record := a.record(); record["id"] != nil {
+					id = fmt.Sprint(record["id"])
+				}
+				answers = append(answers, string(a.body))
+			}
+			golden(t, "automation_node", []byte("["+strings.Join(answers, ",")+"]"))
+		})
 	}
 }
