@@ -73,7 +73,7 @@ func TestTablesOfAllLists(t *testing.T) {
 			name := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-", ",", "-").Replace(path), "-")
 			lines := bytes.SplitAfter(a.body, []byte("\r\n"))
 			goldenFile(t, filepath.Join("tables", name+".csv"), bytes.Join(lines[:min(6, len(lines))], nil))
-			var want []string
+			want := []string{}
 			for page := 1; ; page++ {
 				listed := s.get(fmt.Sprintf("%s%sper_page=100&page=%d", path, join, page)).want(http.StatusOK)
 				for _, record := range listed.records() {
