@@ -19,6 +19,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/handlers/console"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -61,8 +62,8 @@ func wantReadiness(t *testing.T, admin *monitor.Admin, want monitor.Readiness) {
 	if want.Status == monitor.StatusReady {
 		status = http.StatusOK
 	}
-	wantEqual(t, status, recorder.Code, "status")
-	wantEqual(t, "no-store", recorder.Header().Get("Cache-Control"), "Cache-Control")
+	expect.Equal(t, status, recorder.Code, "status")
+	expect.Equal(t, "no-store", recorder.Header().Get("Cache-Control"), "Cache-Control")
 }
 
 func TestLivezNeedsNoDatabase(t *testing.T) {
@@ -76,7 +77,7 @@ func TestLivezNeedsNoDatabase(t *testing.T) {
 			t.Errorf("stopping %v: %d %q", stopping, r.Code, r.Body)
 		}
 	}
-	wantEqual(t, http.StatusOK, probe(t, admin, http.MethodHead, "/livez").Code, "HEAD")
+	expect.Equal(t, http.StatusOK, probe(t, admin, http.MethodHead, "/livez").Code, "HEAD")
 }
 
 func TestAdminServesNoOtherPath(t *testing.T) {
@@ -146,16 +147,16 @@ func TestReadinessOfSite(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.Small(now))
 	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
-	noError(t, err)
+	expect.NoError(t, err)
 	admin := newAdmin()
 	wantReadiness(t, admin, monitor.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
 	admin.Started(session.NewPlatform(db, fixedClock))
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: " + strings.Join(db.FullNames(wpdb.OwnTables()), ", ")})
-	noError(t, db.CreateOwnTables(t.Context()))
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	wantReadiness(t, admin, monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
 	database.Execute(t, "UPDATE "+database.Prefix+"options SET option_value = '' WHERE option_name = 'active_plugins'")
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint is not active on this site"})
-	noError(t, db.Close())
+	expect.NoError(t, db.Close())
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "failed", Platform: "unknown"})
 	admin.Stopping()
 	wantReadiness(t, admin, monitor.Readiness{Status: "stopping", Database: "unknown", Platform: "unknown"})
@@ -200,7 +201,7 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 func serverAccount(t *testing.T, database *fixtures.Database) string {
 	t.Helper()
 	account, _, err := wpdb.Config{DSN: database.DSN, Prefix: database.Prefix}.Account(t.Context())
-	noError(t, err)
+	expect.NoError(t, err)
 	return account
 }
 
@@ -222,7 +223,7 @@ func TestReadinessWithoutOwnColumns(t *testing.T) {
 		lacking := "Columns are missing, which bookside migrate adds: wp_" + string(table)
 		wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: lacking + "." + column})
 		if table == wpdb.APIKeys {
-			wantEqual(t, lacking, s.get("/bookings").want(http.StatusServiceUnavailable).at("message"), "message")
+			expect.Equal[any](t, lacking, s.get("/bookings").want(http.StatusServiceUnavailable).at("message"), "message")
 		}
 		s.database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN elsewhere TO %s", table, column))
 		wantReadiness(t, admin, ready)
@@ -331,7 +332,7 @@ func dropUnneededColumns(t *testing.T, database *fixtures.Database) {
 	required := requiredColumns(t, database)
 	columns, err := fixtures.Query(t.Context(), database.SQL,
 		"SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name LIKE ? ORDER BY ordinal_position", database.Prefix+"latepoint%")
-	noError(t, err)
+	expect.NoError(t, err)
 	drops := map[string][]string{} // by table
 	for _, row := range columns.Rows {
 		table, column := row[0].(string), row[1].(string)
@@ -358,7 +359,7 @@ func requiredColumns(t *testing.T, database *fixtures.Database) map[wpdb.Table][
 		database.Execute(t, "CREATE TABLE "+db.Name(table)+" (none int)")
 	}
 	schema, err := db.Schema(t.Context(), "2.3.1")
-	noError(t, err)
+	expect.NoError(t, err)
 	columns := map[wpdb.Table][]string{}
 	for _, missing := range schema.MissingColumns() {
 		columns[missing.Table] = append(columns[missing.Table], missing.Column)
@@ -387,7 +388,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pool, mock, err := sqlmock.New()
-			noError(t, err)
+			expect.NoError(t, err)
 			mock.ExpectQuery("SELECT").WillReturnError(c.err)
 			mock.ExpectQuery("SELECT").WillReturnError(c.err) // a read is retried once if the connection was lost
 			admin := newAdmin()
@@ -476,14 +477,14 @@ func TestFingerprint(t *testing.T) {
 		}
 		probed := told.Fingerprint
 		for _, path := range []string{"/v1", "/wp-json/latepoint-api/v1"} {
-			noError(t, json.Unmarshal(s.exchange(http.MethodGet, path, "", "X-Api-Key", "").want(http.StatusOK).body, &told))
-			wantEqual(t, probed, told.Fingerprint, "%s: fingerprint, as probed", path)
+			expect.NoError(t, json.Unmarshal(s.exchange(http.MethodGet, path, "", "X-Api-Key", "").want(http.StatusOK).body, &told))
+			expect.Equal(t, probed, told.Fingerprint, fmt.Sprintf("%s: fingerprint, as probed", path))
 		}
 		return probed
 	}
 	database := fixtures.New(t, fixtures.Small(now))
 	s := newServer(t, database)
-	wantEqual(t, "", ask(s), "without an id")
+	expect.Equal(t, "", ask(s), "without an id")
 	database.Execute(t, id)
 	first := ask(s)
 	if !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(first) || ask(s) != first {
@@ -502,7 +503,7 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("at another address %q", moved)
 	}
 	database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
-	wantEqual(t, moved, ask(s), "a site that is not ready has")
+	expect.Equal(t, moved, ask(s), "a site that is not ready has")
 	database.Execute(t, "RENAME TABLE wp_bookside_change_positions TO elsewhere")
-	wantEqual(t, "", ask(s), "without the table")
+	expect.Equal(t, "", ask(s), "without the table")
 }

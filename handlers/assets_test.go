@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // newServerWithAssets serves a site with Pro Features and its assets, where everybody works from 09:00 to 12:00, services take an
@@ -73,15 +74,15 @@ func TestAssetsCloseTimes(t *testing.T) {
 				"INSERT INTO wp_latepoint_bookings_assets (booking_id, asset_id) SELECT 7001, asset_id FROM wp_latepoint_services_assets WHERE service_id = 2")
 			for query, want := range c.offered {
 				a := s.day(t, query+day+"&explain=1")
-				wantEqual(t, want, a.AvailableSlots, "%s", query)
+				expect.Equal(t, want, a.AvailableSlots, query)
 				if got := strings.Join(a.unavailable(), ", "); c.explains != "" && query == "service_id=1&agent_id=3" && got != c.explains {
 					t.Errorf("%s: %s", query, got)
 				}
 				ranged := s.get("/availability?" + query + "&date=2026-11-23&date_to=2026-11-25").want(http.StatusOK)
-				wantEqual(t, fmt.Sprint(want, all), fmt.Sprint(ranged.at("data", "days", "2026-11-24"), ranged.at("data", "days", "2026-11-25")), "%s in a range", query)
+				expect.Equal(t, fmt.Sprint(want, all), fmt.Sprint(ranged.at("data", "days", "2026-11-24"), ranged.at("data", "days", "2026-11-25")), fmt.Sprintf("%s in a range", query))
 			}
 			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled'")
-			wantEqual(t, all, s.day(t, "service_id=1&agent_id=3"+day).AvailableSlots, "after it was cancelled")
+			expect.Equal(t, all, s.day(t, "service_id=1&agent_id=3"+day).AvailableSlots, "after it was cancelled")
 		})
 	}
 }
@@ -129,7 +130,7 @@ func TestBookingsRespectAssets(t *testing.T) {
 				wantNoWrites(t, what, before)
 			}
 			some := s.write(http.MethodPost, "/bookings/bulk", `[`+tuesday("1", "1", "10:00")+`,`+tuesday("1", `"any"`, "11:00")+`,`+tuesday("2", `"any"`, "11:00")+`]`).want(http.StatusMultiStatus)
-			wantEqual(t, 2, strings.Count(string(some.body), "Time slot not available"), "bulk: %s", some.body)
+			expect.Equal(t, 2, strings.Count(string(some.body), "Time slot not available"), fmt.Sprintf("bulk: %s", some.body))
 			give()
 			s.write(http.MethodPut, "/bookings/"+other, `{"service_id":1}`).want(http.StatusOK)
 			wantCode(t, s.write(http.MethodPost, "/bookings", tuesday("2", "1", "10:00")), http.StatusConflict, "time_slot_unavailable")
@@ -173,7 +174,7 @@ func TestRowsOfAssets(t *testing.T) {
 	}
 	stored := func(what string, want []string) {
 		t.Helper()
-		wantEqual(t, want, rowsOf(t, s.database, rows, id), "%s", what)
+		expect.Equal(t, want, rowsOf(t, s.database, rows, id), what)
 	}
 	stored("created", of(stamp, room, old))
 	s.clock = s.clock.Add(time.Minute)
@@ -281,6 +282,6 @@ func TestHiddenBookingsTakeAssets(t *testing.T) {
 	s.database.InsertAsset(t, 1, []int{1, 2})
 	s.write(http.MethodPost, "/bookings", tuesday("2", "1", "10:00")).want(http.StatusCreated)
 	s.key = s.limitedKey(domain.Scope{Agents: []int64{3}})
-	wantEqual(t, "09:30 asset, 10:00 asset, 10:30 asset", strings.Join(s.day(t, "service_id=1&agent_id=any&date=2026-11-24&explain=1").unavailable(), ", "), "not offered")
+	expect.Equal(t, "09:30 asset, 10:00 asset, 10:30 asset", strings.Join(s.day(t, "service_id=1&agent_id=any&date=2026-11-24&explain=1").unavailable(), ", "), "not offered")
 	wantCode(t, s.write(http.MethodPost, "/holds", holdOf(tuesday("1", "3", "10:00"))), http.StatusConflict, "time_slot_unavailable")
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -42,7 +43,7 @@ func TestWaysToSendAKey(t *testing.T) {
 		"the last parameter wins":   {"/v1/status?api_key=wrong&api_key=" + s.key, nil, 200},
 		"bearer before parameter":   {"/v1/status?api_key=" + s.key, http.Header{"Authorization": {"Bearer wrong"}}, 401},
 	} {
-		wantEqual(t, request.status, s.do(http.MethodGet, request.path, request.header).status, "%s: status", name)
+		expect.Equal(t, request.status, s.do(http.MethodGet, request.path, request.header).status, fmt.Sprintf("%s: status", name))
 	}
 	off := newServer(t, small(t), func(o *handlers.Options) { o.QueryParameter = "" })
 	off.do(http.MethodGet, "/v1/status?api_key="+off.key, nil).want(http.StatusUnauthorized)
@@ -59,9 +60,9 @@ func TestUseIsRecordedOnceAMinute(t *testing.T) {
 	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
 	first := s.log.last(t).Queries
 	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
-	wantEqual(t, first-1, s.log.last(t).Queries, "queries of the second use, which should not be written, after %d", first)
+	expect.Equal(t, first-1, s.log.last(t).Queries, fmt.Sprintf("queries of the second use, which should not be written, after %d", first))
 	keys, err := s.keys.List(t.Context())
-	noError(t, err)
+	expect.NoError(t, err)
 	id := s.log.last(t).KeyID
 	for _, key := range keys {
 		if key.ID == id && string(key.LastUsedAt) != now.Format(time.DateTime) {
@@ -109,7 +110,7 @@ func TestImportedKeysOfAnyFormAreValid(t *testing.T) {
 func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 	t.Parallel()
 	_, proxies, err := net.ParseCIDR("192.0.2.0/24") // httptest's peer is 192.0.2.1
-	noError(t, err)
+	expect.NoError(t, err)
 	direct := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	proxied := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled, o.TrustedProxies = true, []*net.IPNet{proxies} })
 	for name, c := range map[string]struct {
@@ -126,16 +127,16 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 		"of the proxy, forwarded": {proxied, "192.0.2.0/24", "203.0.113.7", 401},
 	} {
 		networks, err := keys.ParseNetworks(c.networks)
-		noError(t, err)
+		expect.NoError(t, err)
 		secret, key := createKey(t, c.s.keys, keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
 		header := http.Header{"X-Api-Key": {secret}}
 		if c.forwarded != "" {
 			header.Set("X-Forwarded-For", c.forwarded)
 		}
 		a := c.s.do(http.MethodGet, "/v1/bookings", header)
-		wantEqual(t, c.status, a.status, "%s: status", name)
+		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status", name))
 		logged := strings.Contains(c.s.log.String(), fmt.Sprintf(`"msg":"key sent from outside its networks","request_id":%q,"key_id":%d}`, a.header.Get("X-Request-Id"), key.ID))
-		wantEqual(t, c.status == http.StatusUnauthorized, logged, "%s: logged", name)
+		expect.Equal(t, c.status == http.StatusUnauthorized, logged, fmt.Sprintf("%s: logged", name))
 		if c.status == http.StatusOK {
 			continue
 		}
@@ -191,10 +192,10 @@ func TestRestrictionIsImmediate(t *testing.T) {
 		if _, found, err := s.keys.Restrict(t.Context(), key.ID, step.patch); !found || err != nil {
 			t.Fatalf("%s: found %v, %v", step.name, found, err)
 		}
-		wantEqual(t, step.status, s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).status, "%s: status", step.name)
+		expect.Equal(t, step.status, s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).status, fmt.Sprintf("%s: status", step.name))
 	}
 	a := s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}})
-	wantEqual(t, "9", a.header.Get("X-RateLimit-Limit"), "limit")
+	expect.Equal(t, "9", a.header.Get("X-RateLimit-Limit"), "limit")
 	want := key
 	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &nine, domain.Timestamp(now.Format(time.DateTime))
 	got, _, err := s.keys.Find(t.Context(), key.ID)
@@ -237,13 +238,13 @@ func TestRateLimitOfAKey(t *testing.T) {
 			"RateLimit-Policy": `"minute";q=3;w=60, "hour";q=4;w=3600`,
 			"RateLimit":        fmt.Sprintf(`"minute";r=%s;t=60, "hour";r=%d;t=1020`, remaining, 3-i),
 		} {
-			wantEqual(t, want, a.header.Get(name), "%s", name)
+			expect.Equal(t, want, a.header.Get(name), name)
 		}
 	}
 	a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusTooManyRequests)
-	wantEqual(t, `{"status":"error","error":{"code":"rate_limit_exceeded","message":"Rate limit exceeded"}}`, string(a.body), "answer over the limit")
-	wantEqual(t, "60", a.header.Get("Retry-After"), "Retry-After")
-	wantEqual(t, "59", s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"), "requests that another key has left")
+	expect.Equal(t, `{"status":"error","error":{"code":"rate_limit_exceeded","message":"Rate limit exceeded"}}`, string(a.body), "answer over the limit")
+	expect.Equal(t, "60", a.header.Get("Retry-After"), "Retry-After")
+	expect.Equal(t, "59", s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"), "requests that another key has left")
 }
 
 // TestClientGoneIsNoServerError cancels a request: the log shows status 499,
@@ -255,7 +256,7 @@ func TestClientGoneIsNoServerError(t *testing.T) {
 	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/bookings", nil)
 	request.Header.Set("X-Api-Key", s.key)
 	s.serve(request)
-	wantEqual(t, 499, s.log.last(t).Status, "status")
+	expect.Equal(t, 499, s.log.last(t).Status, "status")
 }
 
 // sender is where a request comes from: the peer's address, and what the headers claim.
@@ -299,7 +300,7 @@ func throttledServer(t *testing.T, database *fixtures.Database, limit int) (*ser
 func (s *server) importKey(secret string) keys.Key {
 	s.t.Helper()
 	key, err := s.keys.Import(s.t.Context(), secret, keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read"}}, true)
-	noError(s.t, err)
+	expect.NoError(s.t, err)
 	return key
 }
 
@@ -333,7 +334,7 @@ func TestShortKeysCannotBeGuessed(t *testing.T) {
 					t.Fatalf("%04d got %d, want %d", i, got, want)
 				}
 			}
-			wantEqual(t, int64(limit), statements.Load(), "statements for a limit of %d", limit)
+			expect.Equal(t, int64(limit), statements.Load(), fmt.Sprintf("statements for a limit of %d", limit))
 		})
 	}
 }
@@ -366,12 +367,12 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 		wrong[i] = fmt.Sprintf("lp_nobody_has_this_key_%d", i)
 	}
 	want := map[int]int{http.StatusUnauthorized: limit, http.StatusTooManyRequests: len(wrong) - limit}
-	wantEqual(t, want, statuses("192.0.2.1:1", wrong...), "wrong keys")
+	expect.Equal(t, want, statuses("192.0.2.1:1", wrong...), "wrong keys")
 	if n := statements.Load(); n == 0 || n > limit { // several keys may share a statement
 		t.Errorf("%d statements for a limit of %d", n, limit)
 	}
 	// Neither key was used from this address before, and one was never used.
-	wantEqual(t, map[int]int{http.StatusOK: 60}, statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...), "right keys")
+	expect.Equal(t, map[int]int{http.StatusOK: 60}, statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...), "right keys")
 }
 
 // TestRecentKeysAreStillLookedUp: at an address over its limit, only keys that this
@@ -428,7 +429,7 @@ func TestRecentKeysAreStillLookedUp(t *testing.T) {
 				s.guess(here)
 			}
 			statements.Store(0)
-			wantEqual(t, c.want, s.sendKey(here, secret), "status")
+			expect.Equal(t, c.want, s.sendKey(here, secret), "status")
 			if n := statements.Load(); (n > 0) != c.statements {
 				t.Errorf("%d statements", n)
 			}
@@ -470,7 +471,7 @@ func TestOutagesAreNoInvalidKeys(t *testing.T) {
 		}
 	}
 	down.Store(false)
-	wantEqual(t, http.StatusOK, s.sendKey(from, s.key), "afterwards: status")
+	expect.Equal(t, http.StatusOK, s.sendKey(from, s.key), "afterwards: status")
 }
 
 // TestAddressesOfOneClient sends one invalid key more than allowed, from two
@@ -480,7 +481,7 @@ func TestAddressesOfOneClient(t *testing.T) {
 	var trusted []*net.IPNet
 	for _, text := range []string{"10.0.0.0/8", "fd00::/8"} {
 		_, network, err := net.ParseCIDR(text)
-		noError(t, err)
+		expect.NoError(t, err)
 		trusted = append(trusted, network)
 	}
 	through := func(forwarded ...string) sender { return sender{"10.0.0.1:4000", forwarded} }
@@ -513,12 +514,12 @@ func TestAddressesOfOneClient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, trusted })
-			wantEqual(t, http.StatusUnauthorized, s.guess(c.first), "the first one")
+			expect.Equal(t, http.StatusUnauthorized, s.guess(c.first), "the first one")
 			want := http.StatusUnauthorized
 			if c.one {
 				want = http.StatusTooManyRequests
 			}
-			wantEqual(t, want, s.guess(c.second), "the second one")
+			expect.Equal(t, want, s.guess(c.second), "the second one")
 		})
 	}
 }
@@ -544,13 +545,13 @@ func TestTrackedClientsAreBounded(t *testing.T) {
 		{"192.0.2.2:1", http.StatusTooManyRequests},
 		{"192.0.3.2:1", http.StatusUnauthorized},
 	} {
-		wantEqual(t, c.want, s.guess(sender{peer: c.peer}), "%s", c.peer)
+		expect.Equal(t, c.want, s.guess(sender{peer: c.peer}), c.peer)
 	}
 	for i := range 10_000 { // more networks than are tracked
 		s.guess(sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})
 	}
-	wantEqual(t, http.StatusTooManyRequests, s.guess(sender{peer: "198.51.100.1:1"}), "a network beyond the tracked ones")
+	expect.Equal(t, http.StatusTooManyRequests, s.guess(sender{peer: "198.51.100.1:1"}), "a network beyond the tracked ones")
 	s.get("/status").want(http.StatusOK)
 	s.clock = s.clock.Add(time.Minute)
-	wantEqual(t, http.StatusUnauthorized, s.guess(sender{peer: "192.0.2.2:1"}), "in the next minute")
+	expect.Equal(t, http.StatusUnauthorized, s.guess(sender{peer: "192.0.2.2:1"}), "in the next minute")
 }

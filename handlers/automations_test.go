@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // jobCron makes the site run its jobs.
@@ -109,7 +110,7 @@ func TestConditionsOfTheWorkflowForm(t *testing.T) {
 			t.Fatalf("%s: %d %s", step.name, a.status, a.body)
 		}
 		slices.Sort(want)
-		wantEqual(t, want, s.texts("SELECT DISTINCT JSON_UNQUOTE(JSON_EXTRACT(process_info, '$.name')) AS name FROM wp_latepoint_process_jobs ORDER BY name COLLATE utf8mb4_bin"), "%s: automations with a job", step.name)
+		expect.Equal(t, want, s.texts("SELECT DISTINCT JSON_UNQUOTE(JSON_EXTRACT(process_info, '$.name')) AS name FROM wp_latepoint_process_jobs ORDER BY name COLLATE utf8mb4_bin"), fmt.Sprintf("%s: automations with a job", step.name))
 	}
 }
 
@@ -136,7 +137,7 @@ func contentAutomation(t *testing.T, eventType string) string {
 		action("pa_mail", "send_email", map[string]string{"to_email": "{{customer_email}}", "subject": "{{order_items}}", "content": mailLayout}),
 		action("pa_text", "send_sms", map[string]string{"to_phone": "+49301", "content": "{{business_logo_image}}\n{{order_items}}\n{{order_summary_breakdown}}\n{{order_transactions_breakdown}}"}),
 	}}})
-	noError(t, err)
+	expect.NoError(t, err)
 	return "INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) VALUES ('P', '" + eventType + "', 'active', '" +
 		strings.NewReplacer(`\`, `\\`, "'", "''").Replace(string(actions)) + "')"
 }
@@ -181,7 +182,7 @@ func TestMailsHaveTheirContent(t *testing.T) {
 			var job struct {
 				Data map[string]struct{ Subject, Content string } `json:"action_data"`
 			}
-			noError(t, json.Unmarshal([]byte(settings), &job))
+			expect.NoError(t, json.Unmarshal([]byte(settings), &job))
 			mail, text := job.Data["pa_mail"], job.Data["pa_text"]
 			goldenFile(t, tc.name+".html", []byte("<!-- "+mail.Subject+" -->\n"+mail.Content+"\n"))
 			goldenFile(t, tc.name+".txt", []byte(text.Content+"\n"))
@@ -194,11 +195,11 @@ func TestMailsHaveTheirContent(t *testing.T) {
 func fitsItsLayout(t *testing.T, name, content string) {
 	t.Helper()
 	page := filepath.Join(t.TempDir(), name+".html")
-	noError(t, os.WriteFile(page, []byte("<!doctype html><meta charset=utf-8>"+content), 0o600))
+	expect.NoError(t, os.WriteFile(page, []byte("<!doctype html><meta charset=utf-8>"+content), 0o600))
 	chromium := browser.New(t)
-	noError(t, chromedp.Do(chromium, chromedp.EmulateViewport(360, 800), chromedp.Navigate("file://"+page)))
+	expect.NoError(t, chromedp.Do(chromium, chromedp.EmulateViewport(360, 800), chromedp.Navigate("file://"+page)))
 	overflow, err := chromedp.Run(chromium, chromedp.Evaluate[int]("document.documentElement.scrollWidth - 360"))
-	noError(t, err)
+	expect.NoError(t, err)
 	if overflow > 0 {
 		t.Errorf("the mail is %d pixels wider than a phone", overflow)
 	}
@@ -259,10 +260,10 @@ func TestStoredTextsAreTranslated(t *testing.T) {
 
 	changed := strings.TrimSuffix(path, "languages/plugins/latepoint-de_DE.mo")
 	fixtures.WriteTranslation(t, changed, "de_DE", map[string]string{"Service": "Termin"})
-	noError(t, os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)))
+	expect.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)))
 	book("2027-02-12")
 	want("Termin Termin")
-	noError(t, os.WriteFile(path, []byte("no translation"), 0o644))
+	expect.NoError(t, os.WriteFile(path, []byte("no translation"), 0o644))
 	book("2027-02-19")
 	want("Service Service")
 
@@ -283,7 +284,7 @@ func TestMailsAreTranslated(t *testing.T) {
 		actions, err := json.Marshal([]any{map[string]any{"type": "group", "trigger_condition": false, "time_offset": []any{}, "items": []any{
 			map[string]any{"type": "action", "id": "pa_text", "settings": map[string]any{"status": "active", "type": "send_sms", "settings": map[string]any{"to_phone": "+49301", "content": variables}}},
 		}}})
-		noError(t, err)
+		expect.NoError(t, err)
 		if _, err := s.database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (?, 'P', ?, 'active', ?)", 90+id, event, string(actions)); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // dayAnswer is the response of GET /availability for a day.
@@ -55,9 +56,9 @@ func (s *server) day(t testing.TB, query string) dayAnswer {
 	starts := make([]string, len(day.Slots))
 	for i, slot := range day.Slots {
 		starts[i] = slot.StartTime
-		wantEqual(t, day.endOf(t, slot.StartTime), slot.EndTime, "%s: end of %s", query, slot.StartTime)
+		expect.Equal(t, day.endOf(t, slot.StartTime), slot.EndTime, fmt.Sprintf("%s: end of %s", query, slot.StartTime))
 	}
-	wantEqual(t, day.AvailableSlots, starts, "%s: starts of slots, instead of available_slots", query)
+	expect.Equal(t, day.AvailableSlots, starts, fmt.Sprintf("%s: starts of slots, instead of available_slots", query))
 	return day
 }
 
@@ -68,7 +69,7 @@ func (d dayAnswer) endOf(t testing.TB, start string) string {
 	end := minutes + d.Duration
 	if zone, err := time.LoadLocation(d.Timezone); err == nil {
 		date, err := time.Parse(time.DateOnly, d.Date)
-		noError(t, err)
+		expect.NoError(t, err)
 		begins := time.Date(date.Year(), date.Month(), date.Day(), 0, minutes, 0, 0, zone)
 		_, before := begins.Zone()
 		_, after := begins.Add(time.Duration(d.Duration) * time.Minute).Zone()
@@ -146,7 +147,7 @@ func TestRecordedDays(t *testing.T) {
 		replayExclusion:     60,
 		replayNobody:        9,
 	}
-	wantEqual(t, want, got, "outcomes")
+	expect.Equal(t, want, got, "outcomes")
 }
 
 // durations returns the durations that each service offers, by service id.
@@ -319,14 +320,14 @@ func TestAvailabilityOfARangeEqualsItsDays(t *testing.T) {
 	for _, question := range []string{"service_id=6&agent_id=any", "service_id=1&agent_id=2&location_id=1", "service_id=10&agent_id=any", "service_id=7&agent_id=any&total_attendees=3"} {
 		a := s.get("/availability?" + question + "&date=" + days[0] + "&date_to=" + days[61]).want(http.StatusOK)
 		together, _ := a.at("data", "days").(map[string]any)
-		wantEqual(t, len(days), len(together), "%s: days", question)
+		expect.Equal(t, len(days), len(together), fmt.Sprintf("%s: days", question))
 		offering := 0
 		for _, date := range days {
 			starts := []any{}
 			for _, start := range s.day(t, question+"&date="+date).AvailableSlots {
 				starts = append(starts, start)
 			}
-			wantEqual(t, starts, together[date], "%s on %s", question, date)
+			expect.Equal[any](t, starts, together[date], fmt.Sprintf("%s on %s", question, date))
 			offering += min(len(starts), 1)
 		}
 		if offering < 15 || offering == len(days) {
@@ -474,7 +475,7 @@ func (s *server) freeAgents(t testing.TB, query string) []string {
 	t.Helper()
 	a := s.get("/agents/availability?" + query).want(http.StatusOK)
 	ids := idsOf(a.at("data", "agents"))
-	wantEqual(t, strconv.Itoa(len(ids)), fmt.Sprint(a.at("data", "total")), "%s: total, of %v", query, ids)
+	expect.Equal(t, strconv.Itoa(len(ids)), fmt.Sprint(a.at("data", "total")), fmt.Sprintf("%s: total, of %v", query, ids))
 	return ids
 }
 
@@ -527,7 +528,7 @@ func TestFreeAgents(t *testing.T) {
 		"limit=2":                             {"1", "2"},
 		"service_id=1&location_id=1&date=2026-11-24&start_time=10:00&limit=1": {"2"},
 	} {
-		wantEqual(t, want, s.freeAgents(t, query), "%s", query)
+		expect.Equal(t, want, s.freeAgents(t, query), query)
 	}
 	// The response repeats the request, and date and time only if both were sent.
 	for query, want := range map[string]map[string]any{
@@ -546,7 +547,7 @@ func TestFreeAgentsHaveTheRecordsOfAgents(t *testing.T) {
 	s := sharedServer(t, fixtures.SiteA())
 	free := s.get("/agents/availability").want(http.StatusOK).at("data", "agents")
 	listed := s.get("/agents?status=active&order_by=id").want(http.StatusOK).at("data")
-	wantEqual(t, listed, free, "free agents")
+	expect.Equal(t, listed, free, "free agents")
 	// While no booking is pending, the agents who are free at a start of a service
 	// are those who offer it.
 	database := fixtures.New(t, fixtures.SiteA())
@@ -624,7 +625,7 @@ func TestOffPeriodsAndDailyLimitsNeedTheAddOn(t *testing.T) {
 				if c.active {
 					want = asked.with
 				}
-				wantEqual(t, append([]string{}, want...), s.day(t, asked.query).AvailableSlots, "%s", asked.name)
+				expect.Equal(t, append([]string{}, want...), s.day(t, asked.query).AvailableSlots, asked.name)
 			}
 		})
 	}
@@ -639,7 +640,7 @@ func TestAddOnActiveForANetwork(t *testing.T) {
 		t.Error("time off counts without the add-on")
 	}
 	s.database.Execute(t, fmt.Sprintf(`UPDATE wpx_sitemeta SET meta_value = 'a:2:{s:23:"%s";i:1;s:49:"%s";i:1;}' WHERE meta_key = 'active_sitewide_plugins'`, pluginFile, addOnFile))
-	wantEqual(t, 0, len(s.day(t, question).Slots), "slots in time off, with the add-on")
+	expect.Equal(t, 0, len(s.day(t, question).Slots), "slots in time off, with the add-on")
 }
 
 // TestAvailabilityAcrossTimeZones requests days around clock changes and at the edge of a day, in processes
@@ -665,7 +666,7 @@ func TestAvailabilityAcrossTimeZones(t *testing.T) {
 		{"-3.5", "", "-3.5", "2026-11-21T00:43:00Z", "2026-11-20", "21:15", "-03:30"},
 	} {
 		clock, err := time.Parse(time.RFC3339, c.clock)
-		noError(t, err)
+		expect.NoError(t, err)
 		s.clock = clock
 		s.database.Execute(t, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'",
 			"UPDATE wp_options SET option_value = '"+c.offset+"' WHERE option_name = 'gmt_offset'")
@@ -730,7 +731,7 @@ func TestAvailabilityIgnoresInvalidRows(t *testing.T) {
 		"service_id=4&agent_id=3&date=2026-11-24":               {"10:00", "11:00"},
 		"service_id=2&agent_id=1&date=2026-11-24&duration=40":   grid,
 	} {
-		wantEqual(t, want, s.day(t, query).AvailableSlots, "%s", query)
+		expect.Equal(t, want, s.day(t, query).AvailableSlots, query)
 	}
 	s.wantInvalidRequest(t, "/availability?service_id=2&agent_id=1&date=2026-11-24&duration=35", map[string]string{"duration": "Must be one of the service's durations: 45, 30, 40; any_duration=1 allows any"})
 }
@@ -746,8 +747,8 @@ func TestAvailabilityOfTheLegacySite(t *testing.T) {
 	}
 	for _, active := range []string{activate(pluginFile), activate(pluginFile, addOnFile)} {
 		s.database.Execute(t, active)
-		wantEqual(t, want, s.day(t, "service_id=1&agent_id=1&date=2026-12-01").AvailableSlots, "slots")
-		wantEqual(t, []string{"2"}, s.freeAgents(t, "service_id=1&date=2026-12-02&start_time=10:30"), "free agents")
+		expect.Equal(t, want, s.day(t, "service_id=1&agent_id=1&date=2026-12-01").AvailableSlots, "slots")
+		expect.Equal(t, []string{"2"}, s.freeAgents(t, "service_id=1&date=2026-12-02&start_time=10:30"), "free agents")
 	}
 }
 
@@ -805,7 +806,7 @@ func TestAvailabilityRunsAFixedNumberOfStatements(t *testing.T) {
 			s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
 			for path, want := range c.queries {
 				s.get(path)
-				wantEqual(t, want, s.log.last(t).Queries, "%s: statements", path)
+				expect.Equal(t, want, s.log.last(t).Queries, fmt.Sprintf("%s: statements", path))
 			}
 		})
 	}
@@ -824,7 +825,7 @@ func TestAvailabilityUsesIndexes(t *testing.T) {
 	for _, query := range []string{"service_id=6&agent_id=1&date=2026-11-24", "service_id=6&agent_id=any&date=2026-11-24"} {
 		seen = nil
 		s.day(t, query)
-		wantEqual(t, 3, len(seen), "%s: statements", query)
+		expect.Equal(t, 3, len(seen), fmt.Sprintf("%s: statements", query))
 		used := map[string]string{}
 		for _, shown := range seen {
 			for _, step := range s.explain(t, shown) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -52,7 +53,7 @@ func TestMovesAreThoseOfAPut(t *testing.T) {
 				if diff := cmp.Diff(string(put.body), string(post.body)); shown && diff != "" || post.status != put.status {
 					t.Errorf("%s: %d, PUT %d (-PUT +POST):\n%s", name, post.status, put.status, diff)
 				}
-				wantEqual(t, written, got, "%s: rows", name)
+				expect.Equal(t, written, got, fmt.Sprintf("%s: rows", name))
 				if len(got) > 0 {
 					moved++
 				}
@@ -75,11 +76,11 @@ func TestMovesNeedAFreeSlot(t *testing.T) {
 	for _, query := range []string{"", "?dry_run=1"} {
 		a := s.write(http.MethodPost, "/bookings/"+id+"/approve"+query, "")
 		wantCode(t, a, http.StatusConflict, "time_slot_unavailable")
-		wantEqual(t, rival, fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), "the conflicting booking")
+		expect.Equal(t, rival, fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), "the conflicting booking")
 	}
 	wantNoWrites(t, "refused", before)
 	tried := s.write(http.MethodPost, "/bookings/"+rival+"/cancel", `{"dry_run":true}`).want(http.StatusOK)
-	wantEqual(t, "cancelled", tried.at("data", "status"), "dry run")
+	expect.Equal(t, "cancelled", tried.at("data", "status"), "dry run")
 	wantNoWrites(t, "dry run", before)
 	s.write(http.MethodPost, "/bookings/"+rival+"/cancel", "").want(http.StatusOK)
 	s.write(http.MethodPost, "/bookings/"+id+"/approve", "").want(http.StatusOK)
@@ -102,10 +103,10 @@ func TestMovesHappenOnce(t *testing.T) {
 	tag = s.get("/bookings/7").want(http.StatusOK).header.Get("ETag")
 	blind := s.as([]string{"write_bookings"}, http.MethodPost, "/bookings/7/approve", "")
 	before.Restore(t)
-	wantEqual(t, "approved", blind.want(http.StatusOK).at("data", "status"), "without a tag: %s", blind.body)
+	expect.Equal(t, "approved", blind.want(http.StatusOK).at("data", "status"), fmt.Sprintf("without a tag: %s", blind.body))
 	secret := s.newKey("write_bookings")
 	a := s.send(http.MethodPost, "/v1/bookings/7/approve", http.Header{"X-Api-Key": {secret}, "If-Match": {tag}}, "")
-	wantEqual(t, "read_bookings", a.want(http.StatusForbidden).at("error", "details", "required_permission"), "a tag that the key cannot know: %s", a.body)
+	expect.Equal(t, "read_bookings", a.want(http.StatusForbidden).at("error", "details", "required_permission"), fmt.Sprintf("a tag that the key cannot know: %s", a.body))
 	first := s.write(http.MethodPost, "/bookings/7/decline", "", "If-Match", tag, "Idempotency-Key", "once").want(http.StatusOK)
 	s.write(http.MethodPost, "/bookings/7/approve", "").want(http.StatusOK)
 	before = s.database.Snapshot(t)
@@ -144,7 +145,7 @@ func TestReasonsOfMoves(t *testing.T) {
 		`{"reason":"` + strings.Repeat("a", 65_536) + `"}`: "The booking is already cancelled",
 	} {
 		a := s.write(http.MethodPost, "/bookings/7/cancel", body)
-		wantEqual(t, want, a.at("error", "details", "reason"), "%.40s: %d %.300s", body, a.status, a.body)
+		expect.Equal[any](t, want, a.at("error", "details", "reason"), fmt.Sprintf("%.40s: %d %.300s", body, a.status, a.body))
 	}
 	before.Restore(t)
 
@@ -157,13 +158,13 @@ func TestReasonsOfMoves(t *testing.T) {
 		{"/bookings/7/cancel", `{"reason":" "}`, ""},
 	} {
 		a := s.write(http.MethodPost, c.path, c.body).want(http.StatusOK)
-		wantEqual(t, c.warning, a.header.Get("Warning"), "%s %s", c.path, c.body)
+		expect.Equal(t, c.warning, a.header.Get("Warning"), fmt.Sprintf("%s %s", c.path, c.body))
 	}
 	a := s.as([]string{"read_bookings", "write_bookings"}, http.MethodPost, "/bookings/7/approve", `{"reason":"Mine alone","dry_run":true}`).want(http.StatusOK)
 	wantContains(t, "Mine alone", string(a.body), "a dry run, which shows what was sent,")
 	s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Rain"}`).want(http.StatusOK)
 	s.key = s.maskedKey()
-	wantEqual(t, "***", s.get("/bookings/7").want(http.StatusOK).at("data", "reschedule_reason"), "read with masked data")
+	expect.Equal(t, "***", s.get("/bookings/7").want(http.StatusOK).at("data", "reschedule_reason"), "read with masked data")
 	wantCode(t, s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":"Sun"}`), http.StatusForbidden, "personal_data_masked")
 	wantCode(t, s.write(http.MethodPost, "/bookings/7/cancel", `{"reason":"a"}`), http.StatusForbidden, "personal_data_masked")
 	s.write(http.MethodPost, "/bookings/7/cancel", "").want(http.StatusOK)
@@ -214,7 +215,7 @@ func TestStatusTransitionsWithOtherFields(t *testing.T) {
 				got = append(got, a.at(append([]any{"data"}, path...)...))
 			}
 			want := []any{to, "2027-02-05", "10:00", "4", "5", "77.5000", "moved", "+493077", "moved@example.test"}
-			wantEqual(t, fmt.Sprint(want), fmt.Sprint(got), "%s: fields", where)
+			expect.Equal(t, fmt.Sprint(want), fmt.Sprint(got), fmt.Sprintf("%s: fields", where))
 			original.Restore(t)
 		}
 	}
@@ -248,7 +249,7 @@ func TestReasons(t *testing.T) {
 
 	before := s.database.Snapshot(t)
 	const move = `{"start_time":"13:00","reschedule_reason":" My <b>train</b>\nis late ","dry_run":true}`
-	wantEqual(t, "|My train\nis late", shown(s.write(http.MethodPut, path, move).want(http.StatusOK)), "dry run")
+	expect.Equal(t, "|My train\nis late", shown(s.write(http.MethodPut, path, move).want(http.StatusOK)), "dry run")
 	wantNoWrites(t, "dry run", before)
 
 	moved := s.write(http.MethodPut, path, `{"start_time":"13:00","reschedule_reason":" My <b>train</b>\nis late "}`).want(http.StatusOK)
@@ -256,9 +257,9 @@ func TestReasons(t *testing.T) {
 		t.Errorf("moved: %s; changed and read differ (-read +changed):\n%s", shown(moved), diff)
 	}
 	want := []string{"reschedule_reason|My train\nis late", "booking_reschedule_reason|Reschedule reason: My train\nis late|9||0"}
-	wantEqual(t, want, reasonsOf(t, s.database, id), "moved")
+	expect.Equal(t, want, reasonsOf(t, s.database, id), "moved")
 	codes := rowsOf(t, s.database, "SELECT code FROM wp_latepoint_activities WHERE booking_id = ? ORDER BY id DESC LIMIT 2", id)
-	wantEqual(t, []string{"booking_updated", "booking_reschedule_reason"}, codes, "entries, the last one first")
+	expect.Equal(t, []string{"booking_updated", "booking_reschedule_reason"}, codes, "entries, the last one first")
 
 	before = s.database.Snapshot(t)
 	s.write(http.MethodPut, path, `{"start_time":"13:00","reschedule_reason":"My train\nis late"}`).want(http.StatusOK)
@@ -269,22 +270,22 @@ func TestReasons(t *testing.T) {
 	s.database.Execute(t, "UPDATE wp_latepoint_booking_meta SET created_at = '2026-11-01 08:00:00' WHERE meta_key = 'reschedule_reason'")
 	kept := rowOf(t, s.database, row, id)
 	s.write(http.MethodPut, path, `{"reschedule_reason":"Rain"}`).want(http.StatusOK)
-	wantEqual(t, kept, rowOf(t, s.database, row, id), "the row of the reason")
+	expect.Equal(t, kept, rowOf(t, s.database, row, id), "the row of the reason")
 	s.write(http.MethodPut, path, `{"notes":"x","reschedule_reason":"Rain"}`).want(http.StatusOK)
 	s.write(http.MethodPut, path, `{"notes":"y"}`).want(http.StatusOK)
 	const rain = "booking_reschedule_reason|Reschedule reason: Rain|9||0"
 	want = []string{"reschedule_reason|Rain", want[1], rain}
-	wantEqual(t, want, reasonsOf(t, s.database, id), "changed again")
+	expect.Equal(t, want, reasonsOf(t, s.database, id), "changed again")
 
 	cancelled := s.write(http.MethodPut, path, `{"status":"cancelled","cancellation_reason":"I am ill","reschedule_reason":"Rain"}`).want(http.StatusOK)
-	wantEqual(t, "I am ill|Rain", shown(cancelled), "cancelled")
+	expect.Equal(t, "I am ill|Rain", shown(cancelled), "cancelled")
 	want = append([]string{want[0], "cancellation_reason|I am ill"}, append(want[1:], "booking_cancellation_reason|Cancellation reason: I am ill|9||0")...)
-	wantEqual(t, want, reasonsOf(t, s.database, id), "cancelled")
+	expect.Equal(t, want, reasonsOf(t, s.database, id), "cancelled")
 	before = s.database.Snapshot(t)
 	s.write(http.MethodPut, path, `{"status":"cancelled","cancellation_reason":"I am ill"}`).want(http.StatusOK)
 	wantNoWrites(t, "cancelled again", before)
 	listed := s.get("/bookings?status=cancelled&customer_id=9&date_from=2027-02-05").want(http.StatusOK).records()
-	wantEqual(t, "I am ill", fmt.Sprint(listed[0]["cancellation_reason"]), "listed")
+	expect.Equal(t, "I am ill", fmt.Sprint(listed[0]["cancellation_reason"]), "listed")
 	s.write(http.MethodPut, path, `{"status":"approved"}`).want(http.StatusOK)
 	s.write(http.MethodPut, path, `{"notes":"z","cancellation_reason":"I am ill"}`).want(http.StatusOK)
 }
@@ -303,7 +304,7 @@ func TestRefusedReasons(t *testing.T) {
 		{"/bookings/7", `{"reschedule_reason":"` + strings.Repeat("a", 65_536) + `"}`, "reschedule_reason", "Too long"},
 	} {
 		a := s.write(http.MethodPut, c.path, c.body).want(http.StatusUnprocessableEntity)
-		wantEqual(t, c.message, a.at("error", "details", c.field), "%s %.60s: %v", c.path, c.body, a.at("error", "details"))
+		expect.Equal[any](t, c.message, a.at("error", "details", c.field), fmt.Sprintf("%s %.60s: %v", c.path, c.body, a.at("error", "details")))
 	}
 	for _, nothing := range []string{`""`, `null`, `" "`, `"0"`, `"<br>"`} {
 		s.write(http.MethodPut, "/bookings/7", `{"reschedule_reason":`+nothing+`,"cancellation_reason":`+nothing+`}`).want(http.StatusOK)
@@ -328,8 +329,8 @@ func TestReasonsNobodyAsksFor(t *testing.T) {
 			s.database.Execute(t, c.arrange...)
 			a := s.write(http.MethodPut, "/bookings/7", `{"notes":"x","reschedule_reason":"Rain"}`).want(http.StatusOK)
 			data := a.at("data").(map[string]any)
-			wantEqual(t, c.fields, fmt.Sprintf("%v|%v", data["cancellation_reason"], data["reschedule_reason"]), "shown")
-			wantEqual(t, 0, len(reasonsOf(t, s.database, "7")), "stored reasons")
+			expect.Equal(t, c.fields, fmt.Sprintf("%v|%v", data["cancellation_reason"], data["reschedule_reason"]), "shown")
+			expect.Equal(t, 0, len(reasonsOf(t, s.database, "7")), "stored reasons")
 		})
 	}
 }
@@ -340,7 +341,7 @@ func TestProFeaturesInThePluginsOwnList(t *testing.T) {
 	s.database.Execute(t, append(askForReasons, activate(pluginFile), setting("active_addons", `["latepoint-pro-features","latepoint-linked-services"]`))...)
 	made := s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
 	read := s.get(fmt.Sprintf("/bookings/%v", made.at("data", "id"))).want(http.StatusOK)
-	wantEqual(t, read.at("data"), made.at("data"), "created and read differ")
+	expect.Equal(t, read.at("data"), made.at("data"), "created and read differ")
 	if extras := read.at("data", "extras"); len(extras.([]any)) != 1 || read.at("data", "cancellation_reason") != "" {
 		t.Errorf("read: %s", read.body)
 	}
@@ -364,5 +365,5 @@ func TestAgentGivesReasons(t *testing.T) {
 	a.call("cancel", fmt.Sprintf(`{'id':%s,'cancellation_reason':'I am ill'}`, id)).done()
 	want := []string{"reschedule_reason|Rain", "cancellation_reason|I am ill",
 		"booking_reschedule_reason|Reschedule reason: Rain|9||0", "booking_cancellation_reason|Cancellation reason: I am ill|9||0"}
-	wantEqual(t, want, reasonsOf(t, s.database, id), "stored reasons")
+	expect.Equal(t, want, reasonsOf(t, s.database, id), "stored reasons")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestConcurrentBookingsOfASlotSucceedOnce sends requests of every kind for
@@ -60,7 +61,7 @@ func TestConcurrentBookingsOfASlotSucceedOnce(t *testing.T) {
 		switch a.status {
 		case http.StatusOK, http.StatusCreated, http.StatusMultiStatus:
 		case http.StatusBadRequest: // a bulk request that created nothing
-			wantEqual(t, "Time slot not available", a.at("results", "errors", 0, "error"), "%s", a.body)
+			expect.Equal(t, "Time slot not available", a.at("results", "errors", 0, "error"), a.body)
 		default:
 			a.want(http.StatusConflict)
 			if a.at("error", "details", "conflicting_booking_id") == nil {
@@ -101,10 +102,10 @@ func TestBookingOfThePluginWins(t *testing.T) {
 			s.waitForLock(t)
 			theirs := appointment{id: 5001, agent: 5, service: 4, location: 1, date: "2027-02-05", start: "10:30", end: "11:30"}
 			run(t, other, theirs.sql(t))
-			noError(t, other.Commit())
+			expect.NoError(t, other.Commit())
 			a := <-answers
 			if c.bulk {
-				wantEqual(t, "Time slot not available", a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), "%s", a.body)
+				expect.Equal(t, "Time slot not available", a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), a.body)
 			} else if id := fmt.Sprint(a.want(http.StatusConflict).at("error", "details", "conflicting_booking_id")); id != "5001" {
 				t.Errorf("conflicting booking %s", id)
 			}
@@ -154,9 +155,9 @@ func TestCustomersWhileTheSiteWrites(t *testing.T) {
 			answers := make(chan answer, 1)
 			go func() { answers <- s.write(c.method, c.path, c.body) }()
 			s.waitForLock(t)
-			noError(t, site.Commit())
+			expect.NoError(t, site.Commit())
 			(<-answers).want(c.status)
-			wantEqual(t, c.rows, s.count(c.table, c.where), "rows of %s", c.table)
+			expect.Equal(t, c.rows, s.count(c.table, c.where), fmt.Sprintf("rows of %s", c.table))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -106,7 +107,7 @@ func TestCreateBooking(t *testing.T) {
 	golden(t, "booking_created_new_customer", fresh.body)
 	for _, a := range []answer{existing, fresh} {
 		read := s.get(fmt.Sprintf("/bookings/%v", a.at("data", "id"))).want(http.StatusOK)
-		wantEqual(t, read.at("data"), a.at("data"), "created and read differ")
+		expect.Equal(t, read.at("data"), a.at("data"), "created and read differ")
 	}
 }
 
@@ -116,13 +117,13 @@ func TestUnavailableSlotNamesConflict(t *testing.T) {
 	created := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 	before := s.database.Snapshot(t)
 	conflict := s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
-	wantEqual(t, created.at("data", "id"), conflict.at("error", "details", "conflicting_booking_id"), "conflicting booking")
+	expect.Equal(t, created.at("data", "id"), conflict.at("error", "details", "conflicting_booking_id"), "conflicting booking")
 	golden(t, "booking_conflict", conflict.body)
 	free := conflict.at("error", "details", "available_slots").([]any)
 	offered := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK).at("data", "available_slots")
-	wantEqual(t, offered, any(free), "free slots")
+	expect.Equal(t, offered, any(free), "free slots")
 	moved := s.write(http.MethodPut, "/bookings/7", `{"service_id":4,"agent_id":5,"location_id":1,"start_date":"2027-02-05","start_time":"10:00"}`).want(http.StatusConflict)
-	wantEqual(t, "time_slot_unavailable", moved.at("error", "code"), "%s", moved.body)
+	expect.Equal(t, "time_slot_unavailable", moved.at("error", "code"), moved.body)
 	wantNoWrites(t, "conflicts", before)
 	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`, "start_time", fmt.Sprintf("%q", free[0]))).want(http.StatusCreated)
 }
@@ -132,13 +133,13 @@ func TestUpdateBooking(t *testing.T) {
 	changed := s.write(http.MethodPut, "/bookings/7", `{"start_date":"2027-02-05","start_time":"10:00","service_id":"4","agent_id":5,"location_id":1,
 		"notes":"<b>Ring</b> twice","price":99.9,"customer":{"phone":"+49 30 999"},"status":"approved"}`).want(http.StatusOK)
 	golden(t, "booking_updated", changed.body)
-	wantEqual(t, s.get("/bookings/7").at("data"), changed.at("data"), "updated and read differ")
+	expect.Equal(t, s.get("/bookings/7").at("data"), changed.at("data"), "updated and read differ")
 	before := s.database.Snapshot(t)
 	for name, body := range map[string]string{
 		"nothing": "", "an empty object": "{}", "an empty list": "[]", "unknown fields": `{"id":9,"booking_code":"X","total":1}`,
 		"what there is": `{"start_date":"2027-02-05","start_time":"10:00","price":"99.9000","notes":"Ring twice","status":"APPROVED","customer_id":2,"agent_id":"5"}`,
 	} {
-		wantEqual(t, string(changed.body), string(s.write(http.MethodPut, "/bookings/7", body).want(http.StatusOK).body), "the same change again, as %s", name)
+		expect.Equal(t, string(changed.body), string(s.write(http.MethodPut, "/bookings/7", body).want(http.StatusOK).body), fmt.Sprintf("the same change again, as %s", name))
 	}
 	wantNoWrites(t, "no changes", before)
 	cleared := s.write(http.MethodPut, "/bookings/7", `{"notes":"","customer":{"phone":""}}`).want(http.StatusOK)
@@ -157,13 +158,13 @@ func TestDeleteBooking(t *testing.T) {
 		if force {
 			for _, query := range []string{"", "?force=", "?force=false", "?force=0"} {
 				a := s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusBadRequest)
-				wantEqual(t, `{"code":"force_required","message":"Approved or completed bookings can only be deleted with force=true","data":{"status":400}}`, string(a.body), "%s", status)
+				expect.Equal(t, `{"code":"force_required","message":"Approved or completed bookings can only be deleted with force=true","data":{"status":400}}`, string(a.body), status)
 			}
 			wantInvalid(t, "force=maybe", s.write(http.MethodDelete, "/bookings/7?force=maybe", ""), http.StatusBadRequest, "invalid_request", "force")
 			wantNoWrites(t, status, unchanged)
 		}
 		query := map[bool]string{true: "?force=TRUE", false: ""}[force]
-		wantEqual(t, gone, string(s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK).body), "%s", status)
+		expect.Equal(t, gone, string(s.write(http.MethodDelete, "/bookings/7"+query, "").want(http.StatusOK).body), status)
 		s.get("/bookings/7").want(http.StatusNotFound)
 		s.write(http.MethodDelete, "/bookings/7?force=true", "").want(http.StatusNotFound)
 		before.Restore(t)
@@ -202,7 +203,7 @@ func wantInvalid(t testing.TB, where string, a answer, status int, code string, 
 // wantDetails fails the test unless details have a message for exactly these fields.
 func wantDetails(t testing.TB, where string, fields []string, details map[string]string) {
 	t.Helper()
-	wantEqual(t, slices.Sorted(slices.Values(fields)), slices.Sorted(maps.Keys(details)), "%s: fields", where)
+	expect.Equal(t, slices.Sorted(slices.Values(fields)), slices.Sorted(maps.Keys(details)), fmt.Sprintf("%s: fields", where))
 	for field, message := range details {
 		if message == "" {
 			t.Errorf("%s: no message for %s", where, field)
@@ -318,13 +319,13 @@ func TestInvalidBulkRequests(t *testing.T) {
 	} {
 		a := s.write(http.MethodPost, "/bookings/bulk", body)
 		badRequest("bookings").check(t, name, a)
-		wantEqual(t, false, a.at("success"), "it does not say that it failed: %s", a.body)
+		expect.Equal(t, false, a.at("success"), fmt.Sprintf("it does not say that it failed: %s", a.body))
 	}
 	badRequest("bookings", "send_confirmation").check(t, "two", s.write(http.MethodPost, "/bookings/bulk", `{"bookings":[],"send_confirmation":"maybe"}`))
 	badRequest("send_confirmation").check(t, "in the query", s.write(http.MethodPost, "/bookings/bulk?send_confirmation=maybe", list(1)))
 	wantNoWrites(t, "no requests", before)
 	a := s.write(http.MethodPost, "/bookings/bulk", list(50)).want(http.StatusMultiStatus)
-	wantEqual(t, "Bulk booking operation completed. 1 successful, 49 failed out of 50 total.", a.at("message"), "message")
+	expect.Equal(t, "Bulk booking operation completed. 1 successful, 49 failed out of 50 total.", a.at("message"), "message")
 }
 
 // TestBookingTexts: texts are stored as the plugin's forms store them, without tags and in every script.
@@ -333,7 +334,7 @@ func TestBookingTexts(t *testing.T) {
 	a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "notes", `"Zoë 😀 <script>alert(1)</script>\u0000\nsecond line"`,
 		"customer", `{"first_name":"<b>Zoë</b>\u0000","last_name":"O'Neill 😀","email":"zoe@example.test","phone":"030 / 12-34 ext. 5"}`)).want(http.StatusCreated)
 	got := []any{a.at("data", "notes"), a.at("data", "customer", "first_name"), a.at("data", "customer", "last_name"), a.at("data", "customer", "phone")}
-	wantEqual(t, []any{"Zoë 😀 \nsecond line", "Zoë", "O'Neill 😀", "0301234"}, got, "texts")
+	expect.Equal(t, []any{"Zoë 😀 \nsecond line", "Zoë", "O'Neill 😀", "0301234"}, got, "texts")
 }
 
 // TestRoundTripsOfNewBooking: a booking waits for the database, which may be on another machine, as few

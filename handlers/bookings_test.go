@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -169,7 +170,7 @@ func TestDurationsAreFoundAsShown(t *testing.T) {
 	for _, record := range every {
 		booking := record.(map[string]any)
 		duration, err := booking["duration"].(json.Number).Int64()
-		noError(t, err)
+		expect.NoError(t, err)
 		shown[duration] = append(shown[duration], booking["id"])
 	}
 	if len(shown) < 3 || len(shown[0]) == 0 {

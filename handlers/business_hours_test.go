@@ -10,6 +10,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // weeklyRows returns the rows of a scope (agent, service, location) without a date.
@@ -31,15 +32,15 @@ func TestWeeklyHours(t *testing.T) {
 		database.Execute(t, "DELETE FROM wp_latepoint_work_periods WHERE agent_id + service_id + location_id > 0 AND custom_date IS NULL")
 		free := s.starts("2027-02-05")
 		none := s.get("/business-hours" + query).want(http.StatusOK)
-		wantEqual(t, nil, none.at("data", "hours"), "%s: own hours at first: %s", name, none.body)
+		expect.Equal(t, nil, none.at("data", "hours"), fmt.Sprintf("%s: own hours at first: %s", name, none.body))
 		const hours = `"hours":{"friday":[{"start_time":"09:00","end_time":"10:00"},{"start_time":"22:00","end_time":"24:00"}],"monday":[]}`
 		before := database.Snapshot(t)
 		tried := s.write(http.MethodPut, "/business-hours", `{`+c.ids+hours+`,"dry_run":true}`).want(http.StatusOK)
 		wantNoWrites(t, "a dry run", before)
-		wantEqual(t, "Business hours can be updated; nothing was written", tried.at("message"), "%s: the dry run says", name)
+		expect.Equal(t, "Business hours can be updated; nothing was written", tried.at("message"), fmt.Sprintf("%s: the dry run says", name))
 		made := s.write(http.MethodPut, "/business-hours", `{`+c.ids+hours+`}`, "If-Match", none.header.Get("ETag")).want(http.StatusOK)
-		wantEqual(t, tried.at("data"), made.at("data"), "%s: the dry run differs", name)
-		wantEqual(t, []string{"1|0|0", "5|540|600", "5|1320|1440"}, weeklyRows(t, database, c.scope), "%s rows", name)
+		expect.Equal(t, tried.at("data"), made.at("data"), fmt.Sprintf("%s: the dry run differs", name))
+		expect.Equal(t, []string{"1|0|0", "5|540|600", "5|1320|1440"}, weeklyRows(t, database, c.scope), fmt.Sprintf("%s rows", name))
 		if now := s.starts("2027-02-05"); fmt.Sprint(now) == fmt.Sprint(free) || now[0] != "09:00" {
 			t.Errorf("%s: free %v", name, now)
 		}
@@ -48,13 +49,13 @@ func TestWeeklyHours(t *testing.T) {
 		}
 		wantCode(t, s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)), http.StatusConflict, "time_slot_unavailable")
 		read := s.get("/business-hours" + query).want(http.StatusOK)
-		wantEqual(t, read.at("data"), made.at("data"), "%s: read and made differ", name)
+		expect.Equal(t, read.at("data"), made.at("data"), fmt.Sprintf("%s: read and made differ", name))
 		wantCode(t, s.write(http.MethodPut, "/business-hours", `{`+c.ids+`"hours":{"monday":null}}`, "If-Match", none.header.Get("ETag")), http.StatusPreconditionFailed, "precondition_failed")
 		before = database.Snapshot(t)
 		s.write(http.MethodPut, "/business-hours", string(read.body[strings.Index(string(read.body), `"data":`)+7:len(read.body)-1])).want(http.StatusOK)
 		wantNoWrites(t, "the same hours", before)
 		s.write(http.MethodPut, "/business-hours"+query, `{"hours":{"monday":null}}`, "If-Match", read.header.Get("ETag")).want(http.StatusOK)
-		wantEqual(t, 2, len(weeklyRows(t, database, c.scope)), "%s: rows without Monday", name)
+		expect.Equal(t, 2, len(weeklyRows(t, database, c.scope)), fmt.Sprintf("%s: rows without Monday", name))
 		s.write(http.MethodPut, "/business-hours", `{`+c.ids+`"hours":null}`).want(http.StatusOK)
 		if rows := weeklyRows(t, database, c.scope); len(rows) > 0 || fmt.Sprint(s.starts("2027-02-05")) != fmt.Sprint(free) {
 			t.Errorf("%s: removed: %q", name, rows)
@@ -79,7 +80,7 @@ func TestGeneralHours(t *testing.T) {
 		for day := 2; day <= 7; day++ {
 			want = append(want, fmt.Sprint(day, "|", c.others))
 		}
-		wantEqual(t, want, weeklyRows(t, s.database, "0,0,0"), "%s", name)
+		expect.Equal(t, want, weeklyRows(t, s.database, "0,0,0"), name)
 	}
 }
 
@@ -131,7 +132,7 @@ func TestLimitedHours(t *testing.T) {
 	}
 	wantNoWrites(t, "outside of the limits", before)
 	s.write(http.MethodPut, "/business-hours", `{"agent_id":5,"hours":{"monday":[]}}`).want(http.StatusOK)
-	wantEqual(t, "[]", fmt.Sprint(s.get("/business-hours?agent_id=5").want(http.StatusOK).at("data", "hours", "monday")), "own hours")
+	expect.Equal(t, "[]", fmt.Sprint(s.get("/business-hours?agent_id=5").want(http.StatusOK).at("data", "hours", "monday")), "own hours")
 }
 
 // TestHoursAndBookingsAtOnce: on two servers, no booking is made in hours after they were closed.
@@ -179,12 +180,12 @@ func TestChangesOfHoursAndTimeOff(t *testing.T) {
 	} {
 		cursor := f.read("/changes", secret).Cursor
 		response := f.request(t.Context(), c.method, c.path, secret, c.body)
-		noError(t, response.Body.Close())
+		expect.NoError(t, response.Body.Close())
 		if response.StatusCode >= http.StatusBadRequest {
 			t.Fatalf("%s: %d", c.body, response.StatusCode)
 		}
 		change := f.wait("/changes?include=record", cursor, secret).Data[0]
-		wantEqual(t, c.want+fmt.Sprint("updated", "api", id), fmt.Sprint(change["resource"], " ", change["resource_id"], change["kind"], change["origin"], change["key_id"]), "%s: %v", c.body, change)
+		expect.Equal(t, c.want+fmt.Sprint("updated", "api", id), fmt.Sprint(change["resource"], " ", change["resource_id"], change["kind"], change["origin"], change["key_id"]), fmt.Sprintf("%s: %v", c.body, change))
 	}
 }
 
@@ -211,7 +212,7 @@ func TestDaysOff(t *testing.T) {
 	}
 	before := s.database.Snapshot(t)
 	tried := s.write(http.MethodPost, "/time-off", `{"agent_id":5,"date":"2027-02-04","date_to":"2027-02-05","dry_run":true}`).want(http.StatusOK)
-	wantEqual(t, "0", fmt.Sprint(tried.at("data", "id")), "dry run: %s", tried.body)
+	expect.Equal(t, "0", fmt.Sprint(tried.at("data", "id")), fmt.Sprintf("dry run: %s", tried.body))
 	wantNoWrites(t, "a dry run", before)
 
 	booked := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated).at("data", "id"))
@@ -221,28 +222,28 @@ func TestDaysOff(t *testing.T) {
 		made := s.write(http.MethodPost, "/time-off", `{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05"}`).want(http.StatusCreated)
 		rows := customDays(t, s.database)
 		chain := strings.Split(rows[0], "|")[7]
-		wantEqual(t, 13, len(chain), "chain %q", chain)
+		expect.Equal(t, 13, len(chain), fmt.Sprintf("chain %q", chain))
 		at := now.UTC().Format("2006-01-02 15:04:05")
 		want := []string{c.rows + "|0|0|4|2027-02-04|" + chain + "|" + at + "|" + at, c.rows + "|0|0|5|2027-02-05|" + chain + "|" + at + "|" + at}
-		wantEqual(t, want, rows, "%s rows", c.named)
-		wantEqual(t, "["+booked+"]", fmt.Sprint(made.at("booking_ids")), "%s: bookings, of %s", c.named, booked)
+		expect.Equal(t, want, rows, fmt.Sprintf("%s rows", c.named))
+		expect.Equal(t, "["+booked+"]", fmt.Sprint(made.at("booking_ids")), fmt.Sprintf("%s: bookings, of %s", c.named, booked))
 		s.wantExisting(`{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05"}`, made)
 		s.wantExisting(`{`+c.named+`"date":"2027-02-04","date_to":"2027-02-05","dry_run":true}`, made)
-		wantEqual(t, want, customDays(t, s.database), "%s rows after the same again", c.named)
+		expect.Equal(t, want, customDays(t, s.database), fmt.Sprintf("%s rows after the same again", c.named))
 		if free := s.starts("2027-02-05"); len(free) > 0 {
 			t.Errorf("%s: free %v", c.named, free)
 		}
 		explained := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
-		wantEqual(t, "day_off", explained.at("data", "explain", "missing"), "%s: the reason", c.named)
+		expect.Equal(t, "day_off", explained.at("data", "explain", "missing"), fmt.Sprintf("%s: the reason", c.named))
 		if len(s.starts("2027-02-08")) == 0 {
 			t.Errorf("%s closes other days", c.named)
 		}
 		wantCode(t, s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`)), http.StatusConflict, "time_slot_unavailable")
 		path := fmt.Sprint("/time-off/", made.at("data", "id"))
 		read := s.get(path).want(http.StatusOK)
-		wantEqual(t, read.at("data"), made.at("data"), "%s: read and made differ", c.named)
+		expect.Equal(t, read.at("data"), made.at("data"), fmt.Sprintf("%s: read and made differ", c.named))
 		listed := s.get("/time-off?date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK)
-		wantEqual(t, []any{read.at("data")}, listed.at("data"), "%s: listed and read differ", c.named)
+		expect.Equal[any](t, []any{read.at("data")}, listed.at("data"), fmt.Sprintf("%s: listed and read differ", c.named))
 		wantCode(t, s.write(http.MethodDelete, path, "", "If-Match", `"other"`), http.StatusPreconditionFailed, "precondition_failed")
 		s.write(http.MethodDelete, path, "", "If-Match", read.header.Get("ETag")).want(http.StatusOK)
 		if rows := customDays(t, s.database); len(rows) > 0 || len(s.starts("2027-02-05")) == 0 {
@@ -269,7 +270,7 @@ func (s *server) wantExisting(body string, made answer) {
 	s.t.Helper()
 	again := s.write(http.MethodPost, "/time-off", body)
 	wantCode(s.t, again, http.StatusConflict, "time_off_exists")
-	wantEqual(s.t, made.at("data", "id"), again.at("error", "details", "time_off_id"), "%s: the one that exists", body)
+	expect.Equal(s.t, made.at("data", "id"), again.at("error", "details", "time_off_id"), fmt.Sprintf("%s: the one that exists", body))
 }
 
 // TestDaysClosedInLatePoint: a day that was closed twice in LatePoint's calendar is one time off, as LatePoint shows it, and
@@ -303,20 +304,20 @@ func TestHoursOff(t *testing.T) {
 	row := rowOf(t, s.database, `SELECT summary, start_date, end_date, start_time, end_time, start_datetime_utc, end_datetime_utc, service_id, agent_id, location_id, server_timezone, created_at
 		FROM wp_latepoint_blocked_periods WHERE id > 5`)
 	want := "Training x|2027-02-05|2027-02-05|600|690|2027-02-05 09:00:00|2027-02-05 10:30:00|0|5|0||" + now.UTC().Format("2006-01-02 15:04:05")
-	wantEqual(t, want, row, "stored")
+	expect.Equal(t, want, row, "stored")
 	s.wantExisting(`{"agent_id":5,"date":"2027-02-05","start_time":"10:00","end_time":"11:30"}`, made)
-	wantEqual(t, "off_period", s.explained(t), "reason")
+	expect.Equal(t, "off_period", s.explained(t), "reason")
 	path := fmt.Sprint("/time-off/", made.at("data", "id"))
 	read := s.get(path).want(http.StatusOK)
-	wantEqual(t, "10:00-11:30 Training x", fmt.Sprintf("%v-%v %v", read.at("data", "start_time"), read.at("data", "end_time"), read.at("data", "note")), "read: %s", read.body)
-	wantEqual(t, []any{read.at("data")}, s.get("/time-off?agent_id=5&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).at("data"), "listed")
+	expect.Equal(t, "10:00-11:30 Training x", fmt.Sprintf("%v-%v %v", read.at("data", "start_time"), read.at("data", "end_time"), read.at("data", "note")), fmt.Sprintf("read: %s", read.body))
+	expect.Equal[any](t, []any{read.at("data")}, s.get("/time-off?agent_id=5&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).at("data"), "listed")
 	s.write(http.MethodDelete, path, "").want(http.StatusOK)
-	wantEqual(t, before, s.starts("2027-02-05"), "afterwards")
+	expect.Equal(t, before, s.starts("2027-02-05"), "afterwards")
 	midnight := s.write(http.MethodPost, "/time-off", `{"date":"2027-02-05","start_time":"00:00","end_time":"24:00"}`).want(http.StatusCreated)
 	if midnight.at("data", "end_time") != "24:00" || len(s.starts("2027-02-05")) > 0 {
 		t.Errorf("%s", midnight.body)
 	}
-	wantEqual(t, "0|1440|NULL", rowOf(t, s.database, "SELECT start_time, end_time, start_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"), "stored")
+	expect.Equal(t, "0|1440|NULL", rowOf(t, s.database, "SELECT start_time, end_time, start_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"), "stored")
 	all := s.get("/time-off?per_page=100").want(http.StatusOK).records()
 	if len(all) < 6 {
 		t.Errorf("only %d are listed", len(all))
@@ -342,7 +343,7 @@ func TestBookingsInTimeOff(t *testing.T) {
 	} {
 		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '2027-02-05', start_time = 1380, "+c.end+" WHERE id = "+booked)
 		tried := s.write(http.MethodPost, "/time-off", `{"agent_id":5,`+c.off+`,"dry_run":true}`).want(http.StatusOK)
-		wantEqual(t, "["+c.want+"]", fmt.Sprint(tried.at("booking_ids")), "%s, %s: bookings, of %s", c.end, c.off, c.want)
+		expect.Equal(t, "["+c.want+"]", fmt.Sprint(tried.at("booking_ids")), fmt.Sprintf("%s, %s: bookings, of %s", c.end, c.off, c.want))
 	}
 }
 
@@ -356,7 +357,7 @@ func TestHoursOffByTheClock(t *testing.T) {
 		s := newWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 		s.database.Execute(t, "UPDATE wp_options SET option_value = '"+c.zone+"' WHERE option_name = 'timezone_string'")
 		s.write(http.MethodPost, "/time-off", fmt.Sprintf(`{"agent_id":5,"date":%q,"start_time":%q,"end_time":%q}`, c.day, c.start, c.end)).want(http.StatusCreated)
-		wantEqual(t, c.want, rowOf(t, s.database, "SELECT start_datetime_utc, end_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"), "%s %s %s-%s", c.zone, c.day, c.start, c.end)
+		expect.Equal(t, c.want, rowOf(t, s.database, "SELECT start_datetime_utc, end_datetime_utc FROM wp_latepoint_blocked_periods WHERE id > 5"), fmt.Sprintf("%s %s %s-%s", c.zone, c.day, c.start, c.end))
 	}
 }
 
@@ -417,9 +418,9 @@ func TestLimitedTimeOff(t *testing.T) {
 		wantCode(t, s.write(http.MethodPost, "/time-off", body), http.StatusForbidden, "outside_key_limits")
 	}
 	wantNoWrites(t, "outside of the limits", before)
-	wantEqual(t, 0, len(s.get("/time-off?date_from=2027-02-05").want(http.StatusOK).records()), "listed of others")
+	expect.Equal(t, 0, len(s.get("/time-off?date_from=2027-02-05").want(http.StatusOK).records()), "listed of others")
 	mine := path(`{"date":"2027-02-08","agent_id":5}`)
-	wantEqual(t, 1, len(s.get("/time-off?date_from=2027-02-05").want(http.StatusOK).records()), "listed")
+	expect.Equal(t, 1, len(s.get("/time-off?date_from=2027-02-05").want(http.StatusOK).records()), "listed")
 	s.write(http.MethodDelete, mine, "").want(http.StatusOK)
 }
 
@@ -429,7 +430,7 @@ func TestMaskedTimeOff(t *testing.T) {
 	const hours = `{"agent_id":5,"date":"2027-02-05","start_time":"10:00","end_time":"11:30"`
 	path := fmt.Sprint("/time-off/", s.write(http.MethodPost, "/time-off", hours+`,"note":"Hospital"}`).want(http.StatusCreated).at("data", "id"))
 	s.key = s.maskedKey()
-	wantEqual(t, "***", s.get(path).want(http.StatusOK).at("data", "note"), "note")
+	expect.Equal(t, "***", s.get(path).want(http.StatusOK).at("data", "note"), "note")
 	if a := s.get("/time-off?agent_id=5").want(http.StatusOK); strings.Contains(string(a.body), "Hospital") {
 		t.Errorf("listed: %s", a.body)
 	}

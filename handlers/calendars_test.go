@@ -16,6 +16,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
@@ -41,7 +42,7 @@ type event map[string]string
 func eventsIn(t testing.TB, a answer) []event {
 	t.Helper()
 	a.want(http.StatusOK)
-	wantEqual(t, "text/calendar; charset=utf-8", a.header.Get("Content-Type"), "Content-Type")
+	expect.Equal(t, "text/calendar; charset=utf-8", a.header.Get("Content-Type"), "Content-Type")
 	text := strings.ReplaceAll(string(a.body), "\r\n ", "")
 	if !strings.HasPrefix(text, "BEGIN:VCALENDAR\r\n") || !strings.HasSuffix(text, "\r\nEND:VCALENDAR\r\n") {
 		t.Fatalf("%.300s", text)
@@ -96,7 +97,7 @@ func TestCalendarSecretsOpenNothingElse(t *testing.T) {
 	secret := strings.TrimPrefix(agents.query, "api_key=")
 	denied := func(name string, a answer) {
 		t.Helper()
-		wantEqual(t, http.StatusUnauthorized, a.status, "%s: status: %.300s", name, a.body)
+		expect.Equal(t, http.StatusUnauthorized, a.status, fmt.Sprintf("%s: status: %.300s", name, a.body))
 	}
 	for _, r := range handlers.Routes() {
 		path := strings.NewReplacer(":invoice_id", "1", ":transaction_id", "1", ":id", "1", ":code", "1").Replace(r.Path)
@@ -213,7 +214,7 @@ func TestCalendarsFollowChanges(t *testing.T) {
 		}
 		last = sequence
 		for name, value := range want {
-			wantEqual(t, value, events[0][name], "%s: %s", what, name)
+			expect.Equal(t, value, events[0][name], fmt.Sprintf("%s: %s", what, name))
 		}
 	}
 	shows("new", event{"DTSTART": "20270205T090000Z", "DTEND": "20270205T100000Z", "STATUS": "CONFIRMED"}, true)
@@ -309,7 +310,7 @@ func TestCalendarsAreBounded(t *testing.T) {
 		return found
 	}
 	uids() // reads the schema too
-	wantEqual(t, []string{"2", "3", "4", "5"}, uids(), "bookings in the calendar")
+	expect.Equal(t, []string{"2", "3", "4", "5"}, uids(), "bookings in the calendar")
 	if queries := s.log.last(t).Queries; queries > 7 {
 		t.Errorf("%d statements", queries)
 	}
@@ -388,7 +389,7 @@ func TestCalendarsShowNoStrangers(t *testing.T) {
 			t.Errorf("%s: names are missing: %s", what, text)
 		}
 		for who, contact := range contacts {
-			wantEqual(t, slices.Contains(want, who), strings.Contains(text, contact), "%s: contact of %s shown", what, who)
+			expect.Equal(t, slices.Contains(want, who), strings.Contains(text, contact), fmt.Sprintf("%s: contact of %s shown", what, who))
 		}
 		return s.log.last(t).Queries
 	}
@@ -404,7 +405,7 @@ func TestCalendarsShowNoStrangers(t *testing.T) {
 	shows("the location, where Zora books with somebody else", location, "7100", "7102", "new")
 	s.key = all
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "start_time", `"13:00"`, "customer_id", "7101")).want(http.StatusCreated)
-	wantEqual(t, few, shows("one who booked since", agent, "7101", "7102", "new"), "statements after one more booking")
+	expect.Equal(t, few, shows("one who booked since", agent, "7101", "7102", "new"), "statements after one more booking")
 }
 
 // The files of the calendar add-ons.
@@ -463,7 +464,7 @@ func TestEventsOfAgentsBlock(t *testing.T) {
 		s.database.Execute(t, c.arrange...)
 		s.database.InsertEvent(t, c.calendar, c.event)
 		a := s.day(t, "service_id=1&agent_id=1&date=2026-11-24&explain=1")
-		wantEqual(t, c.offered, fmt.Sprint(a.AvailableSlots), "%s: offered", name)
+		expect.Equal(t, c.offered, fmt.Sprint(a.AvailableSlots), fmt.Sprintf("%s: offered", name))
 		if got := strings.Join(a.unavailable(), ", "); c.explains != "" && got != c.explains {
 			t.Errorf("%s: explained by %s", name, got)
 		}
@@ -542,7 +543,7 @@ func TestEventsAreReadAnew(t *testing.T) {
 	offers := func(what, want string) {
 		t.Helper()
 		a := s.get("/availability?service_id=1&agent_id=1&date=2026-11-25").want(http.StatusOK)
-		wantEqual(t, want, fmt.Sprint(a.at("data", "available_slots")), "%s", what)
+		expect.Equal(t, want, fmt.Sprint(a.at("data", "available_slots")), what)
 	}
 	const all, blocked = "[09:00 09:30 10:00 10:30 11:00]", "[09:00 11:00]"
 	offers("no add-on", all)

@@ -24,6 +24,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -40,7 +41,7 @@ func newFeed(t *testing.T, change ...func(*handlers.Options)) *feed {
 	t.Helper()
 	f := &feed{t: t, database: fixtures.New(t, fixtures.SiteA().WithFewBookings())}
 	db := openDatabase(t, f.database, 4, time.Minute)
-	noError(t, db.CreateOwnTables(t.Context()))
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	stopping := make(chan struct{})
 	f.stop = sync.OnceFunc(func() { close(stopping) })
 	options := defaultOptions()
@@ -93,7 +94,7 @@ func (f *feed) limitedKey(agents ...int64) string {
 func (f *feed) request(ctx context.Context, method, path, key, body string, header ...string) *http.Response {
 	f.t.Helper()
 	request, err := http.NewRequestWithContext(ctx, method, f.url+path, strings.NewReader(body))
-	noError(f.t, err)
+	expect.NoError(f.t, err)
 	request.Header.Set("X-API-Key", key)
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
@@ -102,7 +103,7 @@ func (f *feed) request(ctx context.Context, method, path, key, body string, head
 		request.Header.Set(header[i], header[i+1])
 	}
 	response, err := http.DefaultClient.Do(request)
-	noError(f.t, err)
+	expect.NoError(f.t, err)
 	return response
 }
 
@@ -128,7 +129,7 @@ func (f *feed) status(path, key string, header ...string) (int, string) {
 	response := f.request(f.t.Context(), http.MethodGet, path, key, "", header...)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	noError(f.t, err)
+	expect.NoError(f.t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -194,7 +195,7 @@ func TestChangesOfBothSides(t *testing.T) {
 		t.Errorf("at %v", c["at"])
 	}
 	for _, change := range list.Data {
-		wantEqual(t, "bookings", change["resource"], "a key with read_bookings alone got %v", change)
+		expect.Equal(t, "bookings", change["resource"], fmt.Sprintf("a key with read_bookings alone got %v", change))
 	}
 	f.exec("UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 2")
 	list = f.wait("/changes?resources=bookings", list.Cursor, reader)
@@ -230,7 +231,7 @@ func TestRecordsOfChanges(t *testing.T) {
 		f.enter(resource, want["id"])
 		got := f.wait("/changes?include=record&resources="+resource, cursor, key)
 		cursor = got.Cursor
-		wantEqual(t, fmt.Sprint(want), fmt.Sprint(got.Data[0]["record"]), "%s: record of the list and of the change", resource)
+		expect.Equal(t, fmt.Sprint(want), fmt.Sprint(got.Data[0]["record"]), fmt.Sprintf("%s: record of the list and of the change", resource))
 	}
 }
 
@@ -254,7 +255,7 @@ func TestTooLargeRecords(t *testing.T) {
 		}
 		cursor = list.Cursor
 	}
-	wantEqual(t, map[float64]bool{4: true, 5: false, 6: true, 7: true, 8: true}, whole, "changes that have a record")
+	expect.Equal(t, map[float64]bool{4: true, 5: false, 6: true, 7: true, 8: true}, whole, "changes that have a record")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stream := f.request(ctx, http.MethodGet, "/changes?resources=customers&include=record&limit=1&cursor="+begin, key, "", "Accept", "text/event-stream")
@@ -346,7 +347,7 @@ func TestLimitedKeysFollowTheirChanges(t *testing.T) {
 	}, key.Scope) {
 		told = append(told, entry.Number)
 	}
-	wantEqual(t, []int64{2, 4, 10}, told, "visible")
+	expect.Equal(t, []int64{2, 4, 10}, told, "visible")
 	for id, want := range map[int64]bool{1: false, 5: true} {
 		if _, found, err := options.Record(t.Context(), key.ID, jobs.HookFilter{}, journal.Agents, id); err != nil || found != want {
 			t.Errorf("agent %d: found %t, %v", id, found, err)
@@ -400,7 +401,7 @@ func TestBookingsThatLeave(t *testing.T) {
 	if got := f.wait(bookings, cursor, after).Data[0]; got["kind"] != "deleted" || got["left"] != nil {
 		t.Errorf("the new side got %v", got)
 	}
-	wantEqual(t, 0, len(f.read(bookings+"&cursor="+cursor, before).Data), "changes of the old side")
+	expect.Equal(t, 0, len(f.read(bookings+"&cursor="+cursor, before).Data), "changes of the old side")
 }
 
 // TestWaitingForFewOfManyChanges: a limited key that waits behind many changes of others is told how far it
@@ -416,7 +417,7 @@ func TestWaitingForFewOfManyChanges(t *testing.T) {
 		"INSERT INTO wp_bookside_changes (number, resource, resource_id, kind, at, origin, agent_id, service_id, location_id) "+
 			"SELECT p.position + 1 - n.n, 'bookings', 9, 'updated', UTC_TIMESTAMP(), 'site', IF(n.n = 1, 5, 1), 4, 1 FROM wp_bookside_change_positions p, "+
 			fmt.Sprintf("(SELECT ROW_NUMBER() OVER () n FROM (SELECT 1 FROM wp_latepoint_bookings a, wp_latepoint_bookings b, wp_latepoint_bookings c LIMIT %d) many) n WHERE p.name = 'journal'", hidden))
-	noError(t, tx.Commit())
+	expect.NoError(t, tx.Commit())
 	list, empty := f.read("/changes?wait=30&cursor="+first, limited), 0
 	for len(list.Data) == 0 {
 		if !list.HasMore {
@@ -498,7 +499,7 @@ func TestEventStream(t *testing.T) {
 			case "data":
 				ids = append(ids, last)
 				var change map[string]any
-				noError(t, json.Unmarshal([]byte(value), &change))
+				expect.NoError(t, json.Unmarshal([]byte(value), &change))
 				data = append(data, change)
 			}
 		}

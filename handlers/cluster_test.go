@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestCluster: servers on the two nodes of a Galera cluster, where nothing that one node locks is locked on the
@@ -73,7 +74,7 @@ func TestCluster(t *testing.T) {
 			}
 			waitForNodes(t, nodes)
 			for i, s := range servers {
-				wantEqual(t, contests, s.count(c.table, c.where), "rows on node %d of %d contests", i, contests)
+				expect.Equal(t, contests, s.count(c.table, c.where), fmt.Sprintf("rows on node %d of %d contests", i, contests))
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -116,7 +117,7 @@ func TestTagsFollowTheContent(t *testing.T) {
 		t.Fatal("the booking has no payment to hide")
 	}
 	first := tag(path, all)
-	wantEqual(t, first, tag(path, also), "the tag of a key that sees the same")
+	expect.Equal(t, first, tag(path, also), "the tag of a key that sees the same")
 	hidden := tag(path, some)
 	if hidden == first {
 		t.Error("a key that does not see the payments gets the same tag")
@@ -308,7 +309,7 @@ func TestUnconditionalWritesNeedNoName(t *testing.T) {
 		}
 	}
 	s.write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "", "If-Match", "*").want(http.StatusBadRequest)
-	wantEqual(t, 0, s.count("bookside_idempotency", "1 = 1"), "stored answers")
+	expect.Equal(t, 0, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 }
 
 // TestAnyTagMatchesARecordThatExists: * requires only that, and no permission to read. A tag does require
@@ -323,7 +324,7 @@ func TestAnyTagMatchesARecordThatExists(t *testing.T) {
 	put(writer, "*", "one").want(http.StatusOK)
 	before := s.database.Snapshot(t)
 	a := put(writer, s.get("/bookings/7").header.Get("ETag"), "two").want(http.StatusForbidden)
-	wantEqual(t, "read_bookings", a.at("error", "details", "required_permission"), "the permission needed")
+	expect.Equal(t, "read_bookings", a.at("error", "details", "required_permission"), "the permission needed")
 	wantNoWrites(t, "without the permission to read", before)
 }
 
@@ -344,7 +345,7 @@ func TestTagsBelongToWhatAKeySees(t *testing.T) {
 	if shown := a.at("error", "details", "record", "transactions").([]any); len(shown) > 0 {
 		t.Errorf("payments are shown: %v", shown)
 	}
-	wantEqual(t, own.header.Get("ETag"), a.at("error", "details", "etag"), "etag")
+	expect.Equal[any](t, own.header.Get("ETag"), a.at("error", "details", "etag"), "etag")
 	put(some, own.header.Get("ETag")).want(http.StatusOK)
 }
 
@@ -359,7 +360,7 @@ func TestConditionsAreAboutTheSameURL(t *testing.T) {
 	customer := s.newKey("read_customers", "write_customers")
 	header := http.Header{"X-Api-Key": {customer}, "Content-Type": {jsonType}, "If-Match": {tag}}
 	a := s.send(http.MethodPut, "/v1/customers/9?include=bookings", header, `{"notes":"new"}`).want(http.StatusForbidden)
-	wantEqual(t, "read_bookings", a.at("error", "details", "required_permission"), "the permission needed")
+	expect.Equal(t, "read_bookings", a.at("error", "details", "required_permission"), "the permission needed")
 }
 
 // TestConditionsComeBeforeTheBody: a client with an outdated state is told so, instead of what is wrong

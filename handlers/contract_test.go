@@ -26,6 +26,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/bookside/bookside/compat"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -577,7 +578,7 @@ func TestDocumentExamples(t *testing.T) {
 		examples += len(all)
 		for _, value := range all {
 			text, err := json.Marshal(value)
-			noError(t, err)
+			expect.NoError(t, err)
 			if err := c.check(place, text); err != nil {
 				t.Errorf("%s: %v", place, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var couponList = listing{path: "/coupons", from: "{coupons} k", order: "k.id DESC"}
@@ -53,7 +54,7 @@ func TestCouponUsage(t *testing.T) {
 					used++
 				}
 			}
-			wantEqual(t, want, got, "usage")
+			expect.Equal(t, want, got, "usage")
 			if used == 0 {
 				t.Error("no coupon was used: the case proves nothing")
 			}
@@ -71,14 +72,14 @@ func TestCouponUsageIgnoresAccents(t *testing.T) {
 	if got := idsOf(a.at("data", "recent_orders")); a.at("data", "usage_count") != json.Number("2") || !cmp.Equal(got, []string{"3", "1"}) {
 		t.Errorf("used %v times, recent orders %v", a.at("data", "usage_count"), got)
 	}
-	wantEqual(t, "9.5", fmt.Sprint(a.at("data", "total_discount")), "discounts")
+	expect.Equal(t, "9.5", fmt.Sprint(a.at("data", "total_discount")), "discounts")
 }
 
 // usageOf formats the usage of a coupon like the tests' SQL.
 func usageOf(t *testing.T, coupon map[string]any) string {
 	t.Helper()
 	discount, err := decimal.NewFromString(coupon["total_discount"].(json.Number).String())
-	noError(t, err)
+	expect.NoError(t, err)
 	return fmt.Sprintf("%s %s %s", coupon["usage_count"], discount.StringFixed(4), coupon["last_usage_date"])
 }
 
@@ -88,9 +89,9 @@ func TestRecentOrdersOfACoupon(t *testing.T) {
 	s := smallServer(t)
 	a := s.get("/coupons/WELCOME10").want(http.StatusOK)
 	want := s.texts("SELECT id FROM {orders} WHERE coupon_code = 'WELCOME10' ORDER BY created_at DESC, id DESC LIMIT 10")
-	wantEqual(t, want, idsOf(a.at("data", "recent_orders")), "recent orders")
+	expect.Equal(t, want, idsOf(a.at("data", "recent_orders")), "recent orders")
 	orders := s.get("/orders?coupon_code=WELCOME10").want(http.StatusOK)
-	wantEqual(t, orders.at("data"), a.at("data", "recent_orders"), "orders differ from their list")
+	expect.Equal(t, orders.at("data"), a.at("data", "recent_orders"), "orders differ from their list")
 }
 
 // TestCouponCodes reads coupons by their code in the spellings that clients use.
@@ -107,7 +108,7 @@ func TestCouponCodes(t *testing.T) {
 		"A%2FB%20C":          "6",
 		"A%2FB%20C?x=%2F":    "6",
 	} {
-		wantEqual(t, want, s.get("/coupons/"+path).want(http.StatusOK).at("data", "id"), "the coupon of %s", path)
+		expect.Equal[any](t, want, s.get("/coupons/"+path).want(http.StatusOK).at("data", "id"), fmt.Sprintf("the coupon of %s", path))
 	}
 	for path, code := range map[string]string{
 		"nobody":                  "NOBODY",
@@ -119,16 +120,16 @@ func TestCouponCodes(t *testing.T) {
 	} {
 		a := s.get("/coupons/" + path).want(http.StatusNotFound)
 		want := `{"status":"error","error":{"code":"coupon_not_found","message":"Coupon with code ` + code + ` was not found"}}`
-		wantEqual(t, want, string(a.body), "%.100s: %.500s", path, a.body)
+		expect.Equal(t, want, string(a.body), fmt.Sprintf("%.100s: %.500s", path, a.body))
 	}
 	// Invalid text, or text that no column could hold.
 	for _, path := range []string{"%FF", "%C3", "A%00B", "%20", "EDGE10%0A%00"} {
 		a := s.get("/coupons/" + path).want(http.StatusNotFound)
-		wantEqual(t, "coupon_not_found", a.at("error", "code"), "%s: %s", path, a.body)
+		expect.Equal(t, "coupon_not_found", a.at("error", "code"), fmt.Sprintf("%s: %s", path, a.body))
 	}
 	// An unencoded slash separates two segments of the path.
 	for _, path := range []string{"A/B%20C", "EDGE10/orders", "A%2FB%20C/orders", "EDGE10//orders", "/EDGE10"} {
-		wantEqual(t, "rest_no_route", s.get("/coupons/"+path).want(http.StatusNotFound).at("code"), "%s: code", path)
+		expect.Equal(t, "rest_no_route", s.get("/coupons/"+path).want(http.StatusNotFound).at("code"), fmt.Sprintf("%s: code", path))
 	}
 }
 
@@ -164,7 +165,7 @@ func TestReadableDiscount(t *testing.T) {
 	} {
 		s.database.Execute(t, step.statements...)
 		s.wantFields(t, "/coupons/PARK5", map[string]any{"readable_discount": step.want})
-		wantEqual(t, step.want, s.get("/coupons?search=park5").at("data", 0, "readable_discount"), "in the list")
+		expect.Equal[any](t, step.want, s.get("/coupons?search=park5").at("data", 0, "readable_discount"), "in the list")
 	}
 	s.database.Execute(t, "UPDATE wp_latepoint_coupons SET discount_value = 12.5000 WHERE id = 1")
 	s.wantFields(t, "/coupons/WELCOME10", map[string]any{"readable_discount": "12.5%", "discount_value": json.Number("12.5")})

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // definedFields are custom fields of bookings as Pro Features stores their definitions: the others are
@@ -54,21 +55,21 @@ func TestCustomFieldsOfBooking(t *testing.T) {
 	possible := s.write(http.MethodPost, "/bookings", friday(append(fields, "dry_run", `true`)...)).want(http.StatusOK)
 	made := s.write(http.MethodPost, "/bookings", friday(fields...)).want(http.StatusCreated)
 	id := fmt.Sprint(made.at("data", "id"))
-	wantEqual(t, s.get("/bookings/"+id).at("data"), made.at("data"), "created and read differ")
+	expect.Equal(t, s.get("/bookings/"+id).at("data"), made.at("data"), "created and read differ")
 	want := map[string]any{"cf_reason": "Back\npain", "cf_terms": "on", "cf_many": `["Nuts","Milk & honey \u00e4\/b"]`}
 	for title, shown := range map[string]any{
 		"created": made.at("data", "meta"), "tried": possible.at("data", "meta"),
 		"listed": s.get("/bookings?include_meta=1&customer_id=9&date_from=2027-02-05&date_to=2027-02-05").records()[0]["meta"],
 	} {
-		wantEqual(t, any(want), shown, "%s", title)
+		expect.Equal(t, any(want), shown, title)
 	}
 	// "0" has no row, nor have fields that no form shows, or fields of another service.
 	meta, item := s.fieldsOf(t, id)
-	wantEqual(t, []string{"cf_reason=Back\npain", "cf_terms=on", `cf_many=["Nuts","Milk & honey \u00e4\/b"]`}, meta, "meta")
-	wantEqual(t, `"total_attendees":1,"custom_fields":{"cf_reason":"Back\npain","cf_terms":"on","cf_secret":"x","cf_many":"[\"Nuts\",\"Milk & honey \\u00e4\\\/b\"]","cf_count":"0","cf_other":"y"},"service_extras_ids":"7:1"}`, item, "item data")
+	expect.Equal(t, []string{"cf_reason=Back\npain", "cf_terms=on", `cf_many=["Nuts","Milk & honey \u00e4\/b"]`}, meta, "meta")
+	expect.Equal(t, `"total_attendees":1,"custom_fields":{"cf_reason":"Back\npain","cf_terms":"on","cf_secret":"x","cf_many":"[\"Nuts\",\"Milk & honey \\u00e4\\\/b\"]","cf_count":"0","cf_other":"y"},"service_extras_ids":"7:1"}`, item, "item data")
 	form := s.send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/x-www-form-urlencoded"}},
 		"service_id=4&agent_id=5&location_id=1&start_date=2027-02-05&start_time=13:00&customer_id=9&custom_fields[cf_reason]=a&custom_fields[cf_terms]=on&custom_fields[cf_many][]=Milk").want(http.StatusCreated)
-	wantEqual(t, any(map[string]any{"cf_reason": "a", "cf_terms": "on", "cf_many": `["Milk"]`}), form.at("data", "meta"), "a form")
+	expect.Equal(t, any(map[string]any{"cf_reason": "a", "cf_terms": "on", "cf_many": `["Milk"]`}), form.at("data", "meta"), "a form")
 }
 
 // TestRequiredCustomFields: a booking without a required field is refused, by field.
@@ -148,7 +149,7 @@ func TestUpdateCustomFields(t *testing.T) {
 		"UPDATE wp_latepoint_bookings SET updated_at = '2026-01-01 00:00:00' WHERE id = "+id)
 	const updated = "SELECT updated_at > '2026-01-01 00:00:00' FROM wp_latepoint_bookings WHERE id = ?"
 	s.write(http.MethodPut, path, `{"custom_fields":{"cf_reason":"Back pain","cf_count":"","cf_file":"https://site.example/a.pdf"}}`).want(http.StatusOK)
-	wantEqual(t, "0", rowOf(t, s.database, updated, id), "bookings that the same values change")
+	expect.Equal(t, "0", rowOf(t, s.database, updated, id), "bookings that the same values change")
 	for _, c := range []struct {
 		body  string
 		meta  []string
@@ -171,16 +172,16 @@ func TestUpdateCustomFields(t *testing.T) {
 			shown[key] = value
 		}
 		for _, got := range []any{possible.at("data", "meta"), a.at("data", "meta"), s.get(path).at("data", "meta")} {
-			wantEqual(t, any(shown), got, "%s: shown", c.body)
+			expect.Equal(t, any(shown), got, fmt.Sprintf("%s: shown", c.body))
 		}
 		meta, _ := s.fieldsOf(t, id)
-		wantEqual(t, c.meta, meta, "%s: meta", c.body)
+		expect.Equal(t, c.meta, meta, fmt.Sprintf("%s: meta", c.body))
 		for field, want := range c.named {
 			if got := rowOf(t, s.database, "SELECT JSON_UNQUOTE(JSON_EXTRACT(i.item_data, '$.custom_fields."+field+"')) FROM wp_latepoint_order_items i JOIN wp_latepoint_bookings b ON b.order_item_id = i.id WHERE b.id = ?", id); got != want {
 				t.Errorf("%s: the item has %s %q, not %q", c.body, field, got, want)
 			}
 		}
-		wantEqual(t, "1", rowOf(t, s.database, updated, id), "%s: the booking counts as unchanged", c.body)
+		expect.Equal(t, "1", rowOf(t, s.database, updated, id), fmt.Sprintf("%s: the booking counts as unchanged", c.body))
 	}
 	for body, field := range map[string]string{
 		`{"custom_fields":{"cf_reason":""}}`:                             "custom_fields.cf_reason",
@@ -217,7 +218,7 @@ func TestStatementsForCustomFields(t *testing.T) {
 	write(http.MethodPost, "/bookings", friday(), http.StatusCreated) // adds rows to lock
 	_, none := write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-12"`), http.StatusCreated)
 	made, with := write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-19"`, "custom_fields", twenty("a")), http.StatusCreated)
-	wantEqual(t, with, none, "statements for a booking without custom fields, and with 20")
+	expect.Equal(t, with, none, "statements for a booking without custom fields, and with 20")
 	path := fmt.Sprint("/bookings/", made.at("data", "id"))
 	write(http.MethodPut, path, `{"custom_fields":{"cf_0":"z"}}`, http.StatusOK)
 	_, one := write(http.MethodPut, path, `{"custom_fields":{"cf_0":"b"}}`, http.StatusOK)
@@ -232,7 +233,7 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 	s := ownWriter(t, fixtures.SiteA().WithFewBookings().WithProFeatures())
 	s.define(t, definedFields)
 	a := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("custom_fields", `{`+filled+`}`)+`,`+friday("start_time", `"14:00"`)+`]`).want(http.StatusMultiStatus)
-	wantEqual(t, "custom_fields.cf_reason: This site requires it: Reason for visit1", fmt.Sprint(a.at("results", "errors", 0, "error"), a.at("results", "summary", "successful")), "error and successes")
+	expect.Equal(t, "custom_fields.cf_reason: This site requires it: Reason for visit1", fmt.Sprint(a.at("results", "errors", 0, "error"), a.at("results", "summary", "successful")), "error and successes")
 	hold := s.keepSlot(t, holdBody("start_date", `"2027-02-12"`))
 	unprocessable("custom_fields.cf_reason", "custom_fields.cf_terms").check(t, "of a hold", s.write(http.MethodPost, "/bookings", `{"hold_id":`+hold+`,"customer_id":9}`))
 	s.write(http.MethodPost, "/bookings", `{"hold_id":`+hold+`,"customer_id":9,"custom_fields":{`+filled+`}}`).want(http.StatusCreated)
@@ -240,10 +241,10 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 	const slot = `'service_id':4,'agent_id':5,'location_id':1,'start_date':'2027-02-19','start_time':'10:00','customer_id':9`
 	agent := s.agent(t, s.key)
 	refused := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`}`).refused("validation_failed")
-	wantEqual(t, "This site requires it: Terms", refused.at("error", "details", "custom_fields.cf_terms"), "the tool says")
+	expect.Equal(t, "This site requires it: Terms", refused.at("error", "details", "custom_fields.cf_terms"), "the tool says")
 	booked := agent.call("book", `{'idempotency_key':'fields-1',`+slot+`,'custom_fields':{'cf_reason':'Knee','cf_terms':true,'cf_many':['Milk','Nuts']}}`).done()
 	meta, _ := s.fieldsOf(t, fmt.Sprint(booked.at("book", "data", "id")))
-	wantEqual(t, []string{"cf_reason=Knee", "cf_terms=on", `cf_many=["Milk","Nuts"]`}, meta, "of the tool")
+	expect.Equal(t, []string{"cf_reason=Knee", "cf_terms=on", `cf_many=["Milk","Nuts"]`}, meta, "of the tool")
 	s.database.Execute(t, "DELETE FROM wp_latepoint_booking_meta WHERE meta_key = 'cf_terms'")
 	move := `{'idempotency_key':'fields-2','id':` + fmt.Sprint(booked.at("book", "data", "id")) + `,'start_date':'2027-02-19','start_time':'13:00'`
 	agent.call("reschedule", move+`}`).refused("validation_failed")
@@ -252,14 +253,14 @@ func TestCustomFieldsElsewhere(t *testing.T) {
 	asMasked := http.Header{"X-Api-Key": {s.maskedKey()}, "Content-Type": {"application/json"}}
 	wantCode(t, s.send(http.MethodPost, "/v1/bookings", asMasked, friday("custom_fields", `{`+filled+`}`)), http.StatusForbidden, "personal_data_masked")
 	path := "/bookings/" + fmt.Sprint(booked.at("book", "data", "id"))
-	wantEqual(t, "***", s.send(http.MethodGet, "/v1"+path, asMasked, "").want(http.StatusOK).at("data", "meta", "cf_reason"), "masked")
+	expect.Equal(t, "***", s.send(http.MethodGet, "/v1"+path, asMasked, "").want(http.StatusOK).at("data", "meta", "cf_reason"), "masked")
 
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	for i, fields := range []string{`{"cf_reason":"a","cf_none":[]}`, `{"cf_file":"x"}`} {
 		plain := s.write(http.MethodPost, "/bookings", friday("start_date", fmt.Sprintf(`"2027-03-%02d"`, 5+7*i), "custom_fields", fields)).want(http.StatusCreated)
-		wantEqual(t, "map[]", fmt.Sprint(plain.at("data", "meta")), "a plain site stores")
+		expect.Equal(t, "map[]", fmt.Sprint(plain.at("data", "meta")), "a plain site stores")
 		changed := s.write(http.MethodPut, fmt.Sprint("/bookings/", plain.at("data", "id")), `{"custom_fields":`+fields+`}`).want(http.StatusOK)
-		wantEqual(t, "map[]", fmt.Sprint(changed.at("data", "meta")), "a plain site changes")
+		expect.Equal(t, "map[]", fmt.Sprint(changed.at("data", "meta")), "a plain site changes")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // setting stores a setting of the plugin.
@@ -105,7 +106,7 @@ func TestPhoneIsUniqueWhereItIdentifies(t *testing.T) {
 		})
 	}
 	all.Wait()
-	wantEqual(t, 1, s.count("latepoint_customers", "phone = '+493077'"), "customers with the number")
+	expect.Equal(t, 1, s.count("latepoint_customers", "phone = '+493077'"), "customers with the number")
 	bookings := s.count("latepoint_bookings", "start_date = '2027-02-05' AND customer_id > 9")
 	if n := s.count("latepoint_bookings", "start_date = '2027-02-05' AND customer_id = (SELECT id FROM wp_latepoint_customers WHERE phone = '+493077')"); n != bookings || n == 0 {
 		t.Errorf("%d of %d bookings are of the customer with the number", n, bookings)
@@ -123,11 +124,11 @@ func TestFoundByPhone(t *testing.T) {
 		start := map[string]string{"+49301": `"10:00"`, "+49302": `"13:00"`}[phone]
 		a := s.write(http.MethodPost, "/bookings?dry_run=true", friday("start_time", start, "customer_id", "",
 			"customer", fmt.Sprintf(`{"first_name":"Ann","last_name":"Other","email":"new@example.test","phone":%q}`, phone))).want(http.StatusOK)
-		wantEqual(t, email, a.at("data", "customer", "email"), "%s: dry run shows", phone)
+		expect.Equal[any](t, email, a.at("data", "customer", "email"), fmt.Sprintf("%s: dry run shows", phone))
 		a = s.write(http.MethodPost, "/bookings", friday("start_time", start, "customer_id", "",
 			"customer", fmt.Sprintf(`{"first_name":"Ann","last_name":"Other","email":"new@example.test","phone":%q}`, phone))).want(http.StatusCreated)
-		wantEqual(t, email, a.at("data", "customer", "email"), "%s", phone)
-		wantEqual(t, 1, s.count("latepoint_customers", fmt.Sprintf("phone = '%s' AND email = '%s' AND last_name <> 'Other'", phone, email)), "%s: customers as expected", phone)
+		expect.Equal[any](t, email, a.at("data", "customer", "email"), phone)
+		expect.Equal(t, 1, s.count("latepoint_customers", fmt.Sprintf("phone = '%s' AND email = '%s' AND last_name <> 'Other'", phone, email)), fmt.Sprintf("%s: customers as expected", phone))
 	}
 	s.database.Execute(t, "UPDATE wp_latepoint_customers SET status = 'blocked' WHERE id = 9")
 	unprocessable("customer.phone").check(t, "blocked", s.write(http.MethodPost, "/bookings", friday("start_time", `"14:00"`, "customer_id", "",
@@ -172,7 +173,7 @@ func TestWhatTheSiteRequiresOfCustomers(t *testing.T) {
 	unprocessable("customer.phone", "customer.notes").check(t, "a booking", s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)))
 	unprocessable("customer.phone", "customer.notes").check(t, "a dry run", s.write(http.MethodPost, "/bookings?dry_run=true", friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)))
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "", "customer", `{"first_name":"A","last_name":"B","email":"x@example.test"}`)+`]`).want(http.StatusBadRequest)
-	wantEqual(t, "customer.notes: This site requires it; create the customer first", bulk.at("results", "errors", 0, "error"), "bulk")
+	expect.Equal(t, "customer.notes: This site requires it; create the customer first", bulk.at("results", "errors", 0, "error"), "bulk")
 	wantUpdateRejected(t, "emptied", s.write(http.MethodPut, "/customers/5", `{"phone":"","notes":""}`), "phone", "notes")
 	s.write(http.MethodPut, "/customers/9", `{"last_name":"Still without"}`).want(http.StatusOK)
 	booked := s.write(http.MethodPost, "/bookings", friday("customer_id", `5`)).want(http.StatusCreated)
@@ -213,7 +214,7 @@ func TestWarningsAboutFutureBookings(t *testing.T) {
 	}
 	wants := func(title string, a answer, want ...string) {
 		t.Helper()
-		wantEqual(t, want, a.header.Values("Warning"), "%s", title)
+		expect.Equal(t, want, a.header.Values("Warning"), title)
 	}
 	wants("the first booking", book().want(http.StatusCreated))
 	wants("a dry run", book("start_time", `"13:00"`, "dry_run", `true`).want(http.StatusOK), tooManyBookings)
@@ -268,7 +269,7 @@ func TestWarningsAboutNoShows(t *testing.T) {
 		{"without the add-on", plain, []string{tooManyBookings}},
 	} {
 		s.database.Execute(t, step.arrange)
-		wantEqual(t, step.want, s.write(http.MethodPost, "/bookings", friday("dry_run", `true`)).want(http.StatusOK).header.Values("Warning"), "%s", step.title)
+		expect.Equal(t, step.want, s.write(http.MethodPost, "/bookings", friday("dry_run", `true`)).want(http.StatusOK).header.Values("Warning"), step.title)
 	}
 }
 
@@ -286,10 +287,10 @@ func TestNoShowsAreCounted(t *testing.T) {
 	status := func(booking, status string, want ...string) {
 		t.Helper()
 		s.write(http.MethodPut, "/bookings/"+booking, `{"status":"`+status+`"}`).want(http.StatusOK)
-		wantEqual(t, want, noShowsOf(t, s.database, 2), "%s of booking %s", status, booking)
+		expect.Equal(t, want, noShowsOf(t, s.database, 2), fmt.Sprintf("%s of booking %s", status, booking))
 	}
 	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show","dry_run":true}`).want(http.StatusOK)
-	wantEqual(t, []string(nil), noShowsOf(t, s.database, 2), "after a dry run")
+	expect.Equal(t, []string(nil), noShowsOf(t, s.database, 2), "after a dry run")
 	status("7", "no_show", "no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on")
 	status("7", "no_show", "no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on")
 	status("9", "no_show", "no_show_booking_ids|[7,9]", "no_show_count|2", "no_show_flag|on")
@@ -304,7 +305,7 @@ func TestNoShowsAreCounted(t *testing.T) {
 	status("7", "approved", "no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on")
 
 	s.write(http.MethodDelete, "/bookings/9?force=true", "").want(http.StatusOK)
-	wantEqual(t, []string{"no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on"}, noShowsOf(t, s.database, 2), "deleted")
+	expect.Equal(t, []string{"no_show_booking_ids|[9]", "no_show_count|1", "no_show_flag|on"}, noShowsOf(t, s.database, 2), "deleted")
 }
 
 // TestNoShowsWithoutCount: what was not counted when it happened is a count of 0 afterwards, as in the add-on, and no other
@@ -314,18 +315,18 @@ func TestNoShowsWithoutCount(t *testing.T) {
 	s.database.Execute(t, setting("no_show_restrictions_enabled", "on"), "UPDATE wp_latepoint_bookings SET status = 'no_show', customer_id = 2 WHERE id = 7",
 		"INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (2, 'no_show_booking_ids', 'none')")
 	s.write(http.MethodPut, "/bookings/7", `{"notes":"x"}`).want(http.StatusOK)
-	wantEqual(t, []string{"no_show_booking_ids|none"}, noShowsOf(t, s.database, 2), "another change")
+	expect.Equal(t, []string{"no_show_booking_ids|none"}, noShowsOf(t, s.database, 2), "another change")
 	s.write(http.MethodPut, "/bookings/7", `{"status":"approved"}`).want(http.StatusOK)
-	wantEqual(t, []string{"no_show_booking_ids|[]", "no_show_count|0", "no_show_flag|off"}, noShowsOf(t, s.database, 2), "taken back")
+	expect.Equal(t, []string{"no_show_booking_ids|[]", "no_show_count|0", "no_show_flag|off"}, noShowsOf(t, s.database, 2), "taken back")
 
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET customer_id = 8000 WHERE id = 7")
 	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show"}`).want(http.StatusOK)
-	wantEqual(t, []string(nil), noShowsOf(t, s.database, 8000), "of a customer who does not exist")
+	expect.Equal(t, []string(nil), noShowsOf(t, s.database, 8000), "of a customer who does not exist")
 
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id = 7")
 	s.write(http.MethodPut, "/bookings/7", `{"status":"no_show","customer_id":9}`).want(http.StatusOK)
-	wantEqual(t, []string{"no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on"}, noShowsOf(t, s.database, 9), "of the customer who gets the booking")
-	wantEqual(t, []string{"no_show_booking_ids|[]", "no_show_count|0", "no_show_flag|off"}, noShowsOf(t, s.database, 2), "of the customer before")
+	expect.Equal(t, []string{"no_show_booking_ids|[7]", "no_show_count|1", "no_show_flag|on"}, noShowsOf(t, s.database, 9), "of the customer who gets the booking")
+	expect.Equal(t, []string{"no_show_booking_ids|[]", "no_show_count|0", "no_show_flag|off"}, noShowsOf(t, s.database, 2), "of the customer before")
 }
 
 // TestNoShowsAreNotCounted: nothing is counted where the site does not.
@@ -339,7 +340,7 @@ func TestNoShowsAreNotCounted(t *testing.T) {
 			}
 			s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved', customer_id = 2 WHERE id = 7")
 			s.write(http.MethodPut, "/bookings/7", `{"status":"no_show"}`).want(http.StatusOK)
-			wantEqual(t, []string(nil), noShowsOf(t, s.database, 2), "counted")
+			expect.Equal(t, []string(nil), noShowsOf(t, s.database, 2), "counted")
 		})
 	}
 }

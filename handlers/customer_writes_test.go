@@ -17,6 +17,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -38,7 +39,7 @@ func TestCreateCustomer(t *testing.T) {
 			t.Errorf("id %v, read %v", created["id"], read["id"])
 		}
 		created["id"] = read["id"]
-		wantEqual(t, read, created, "created and read differ")
+		expect.Equal(t, read, created, "created and read differ")
 	}
 }
 
@@ -80,7 +81,7 @@ func TestUpdateCustomer(t *testing.T) {
 		"nothing": "", "an empty object": "{}", "an empty list": "[]", "unknown fields": `{"id":5,"uuid":"x","cms_user_id":1,"wordpress_user_id":1,"password":"x"}`,
 		"no fields": `{"custom_fields":{}}`, "none of a list": `{"custom_fields":[]}`, "what there is": fullCustomerPatch,
 	} {
-		wantEqual(t, string(a.body), string(s.write(http.MethodPut, "/customers/9", body).want(http.StatusOK).body), "the same change again, as %s", name)
+		expect.Equal(t, string(a.body), string(s.write(http.MethodPut, "/customers/9", body).want(http.StatusOK).body), fmt.Sprintf("the same change again, as %s", name))
 	}
 	wantNoWrites(t, "no changes", before)
 }
@@ -118,7 +119,7 @@ func TestRejectedCustomers(t *testing.T) {
 			fields[fmt.Sprint("cf_", i)] = i
 		}
 		text, err := json.Marshal(fields)
-		noError(t, err)
+		expect.NoError(t, err)
 		return `"custom_fields":` + string(text)
 	}
 	for body, want := range map[string]rejection{
@@ -156,9 +157,9 @@ func TestRejectedCustomers(t *testing.T) {
 	badRequest("cms_user_id").check(t, "an odd user", s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":"x"}`))
 	s.write(http.MethodPut, "/customers/9", "{"+manyFields(200)+"}").want(http.StatusOK)
 	reused := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","email":"customer12@example.test"}`)
-	wantEqual(t, `{"status":"error","error":{"code":"validation_failed","message":"Validation failed","details":{"email":"This email belongs to another customer"}}}`, string(reused.body), "an address in use")
+	expect.Equal(t, `{"status":"error","error":{"code":"validation_failed","message":"Validation failed","details":{"email":"This email belongs to another customer"}}}`, string(reused.body), "an address in use")
 	conflict := s.write(http.MethodPut, "/customers/9", `{"email":"customer12@example.test"}`)
-	wantEqual(t, `{"code":"customer_update_failed","message":"Error updating customer: email: This email belongs to another customer","data":{"status":400,"details":{"email":"This email belongs to another customer"}}}`, string(conflict.body), "conflict")
+	expect.Equal(t, `{"code":"customer_update_failed","message":"Error updating customer: email: This email belongs to another customer","data":{"status":400,"details":{"email":"This email belongs to another customer"}}}`, string(conflict.body), "conflict")
 }
 
 func TestDeleteCustomer(t *testing.T) {
@@ -173,7 +174,7 @@ func TestDeleteCustomer(t *testing.T) {
 	created := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","custom_fields":{"cf_a":"x"}}`).want(http.StatusCreated)
 	path := fmt.Sprintf("/customers/%v", created.at("data", "id"))
 	gone := s.write(http.MethodDelete, path, "").want(http.StatusOK)
-	wantEqual(t, fmt.Sprintf(`{"success":true,"message":"Customer deleted successfully","data":{"deleted_customer_id":%v,"deleted_at":"2026-11-21 00:43:00"}}`, created.at("data", "id")), string(gone.body), "answer to the deletion")
+	expect.Equal(t, fmt.Sprintf(`{"success":true,"message":"Customer deleted successfully","data":{"deleted_customer_id":%v,"deleted_at":"2026-11-21 00:43:00"}}`, created.at("data", "id")), string(gone.body), "answer to the deletion")
 	s.get(path).want(http.StatusNotFound)
 	s.write(http.MethodDelete, path, "").want(http.StatusNotFound)
 }
@@ -223,13 +224,13 @@ func TestLettersThatTablesLack(t *testing.T) {
 		s := newWriter(t, fixtures.SiteA().WithFewBookings())
 		body := strings.ReplaceAll(`{"first_name":"X","last_name":"X","notes":"X","city":"X","custom_fields":{"X":"x","cf_a":"X"}}`, "X", letter)
 		before := s.database.Snapshot(t)
-		wantEqual(t, "x", s.write(http.MethodPost, "/customers", body).want(http.StatusCreated).at("data", "custom_fields").(map[string]any)[letter], "custom_fields")
+		expect.Equal(t, "x", s.write(http.MethodPost, "/customers", body).want(http.StatusCreated).at("data", "custom_fields").(map[string]any)[letter], "custom_fields")
 		before.Restore(t)
 		s.database.Execute(t, "ALTER TABLE wp_latepoint_customers CONVERT TO CHARACTER SET "+charset, "ALTER TABLE wp_latepoint_customer_meta CONVERT TO CHARACTER SET "+charset)
 		old := newServer(t, s.database)
 		rejected := old.write(http.MethodPost, "/customers", body)
 		unprocessable("first_name", "last_name", "notes", "city", "custom_fields."+letter, "custom_fields.cf_a").check(t, charset, rejected)
-		wantEqual(t, "Has characters that the site's database cannot store, such as '"+letter+"'", rejected.at("error", "details", "city"), "city")
+		expect.Equal[any](t, "Has characters that the site's database cannot store, such as '"+letter+"'", rejected.at("error", "details", "city"), "city")
 		wantUpdateRejected(t, "PUT", old.write(http.MethodPut, "/customers/9", `{"first_name":"`+letter+`"}`), "first_name")
 		old.write(http.MethodPost, "/customers", `{"first_name":"Zoë","last_name":"Größe","notes":"12 € „so“","custom_fields":{"größe":"ü"}}`).want(http.StatusCreated)
 	}
@@ -277,7 +278,7 @@ func TestMetaOfAddOnsIsNoCustomField(t *testing.T) {
 	s.write(http.MethodPut, "/customers/6", `{"custom_fields":{"allergies":"none","colour":"red"}}`).want(http.StatusOK)
 	s.write(http.MethodPut, "/customers/5", `{"custom_fields":{"colour":"blue"}}`).want(http.StatusOK) // written by the API earlier
 	want := map[string]any{"allergies": "nuts", "colour": "blue"}
-	wantEqual(t, want, s.get("/customers/5").want(http.StatusOK).at("data", "custom_fields"), "custom fields")
+	expect.Equal[any](t, want, s.get("/customers/5").want(http.StatusOK).at("data", "custom_fields"), "custom fields")
 }
 
 // TestCustomFieldsAreBounded: a customer's custom fields have a total limit, because lists, changes and
@@ -307,7 +308,7 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 	const rows = "SELECT GROUP_CONCAT(meta_key, '=', meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 5 AND meta_key = 'cf_case'"
 	for _, sent := range []string{`{"CF_CASE":"one","cf_case":"two"}`, `{"cf_Case":"two"}`, `{"CF_CASE":"one","CF_OTHER":"four","cf_casE":"three","cf_case":"two"}`, `{"CF_CASE":"one","cf_case":"two"}`} {
 		s.write(http.MethodPut, "/customers/5", `{"custom_fields":`+sent+`}`).want(http.StatusOK)
-		wantEqual(t, "CF_CASE=two", scalar[string](t, s, rows), "after %s", sent)
+		expect.Equal(t, "CF_CASE=two", scalar[string](t, s, rows), fmt.Sprintf("after %s", sent))
 	}
 	// A name in other letters does not look like an add-on's, either.
 	for id, sent := range []string{5: `{"Allergies":"nuts"}`, 6: `{"allergies":"milk"}`, 7: `{"ALLERGIES":""}`} {
@@ -321,7 +322,7 @@ func TestCustomFieldsThatDifferInCase(t *testing.T) {
 			s.write(http.MethodPut, "/customers/8", fmt.Sprintf(`{"custom_fields":{%q:%q}}`, name, value)).want(http.StatusBadRequest)
 		}
 	}
-	wantEqual(t, "secret,secret", scalar[string](t, s, "SELECT GROUP_CONCAT(meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 8 AND meta_key IN ('addon_token', 'allergies')"), "metadata of an add-on")
+	expect.Equal(t, "secret,secret", scalar[string](t, s, "SELECT GROUP_CONCAT(meta_value) FROM wp_latepoint_customer_meta WHERE object_id = 8 AND meta_key IN ('addon_token', 'allergies')"), "metadata of an add-on")
 }
 
 // usersSite serves a site that creates a WordPress user for each of its
@@ -375,7 +376,7 @@ func TestNamesNeverBecomePHPObjects(t *testing.T) {
 	const object, list = `O:12:"Some_Class":1:{s:4:"file";s:11:"/etc/passwd";}`, `a:1:{i:0;O:12:"Some_Class":0:{}}`
 	created := s.write(http.MethodPost, "/customers", `{"first_name":`+asJSON(object)+`,"last_name":`+asJSON(list)+`,"email":"rita.neu@example.test"}`).want(http.StatusCreated)
 	customer := created.at("data", "id")
-	wantEqual(t, object, created.at("data", "first_name"), "the customer's first name")
+	expect.Equal(t, object, created.at("data", "first_name"), "the customer's first name")
 	user := s.userOf(customer)
 	if diff := cmp.Diff(map[string]string{
 		"user_login": "rita.neu@example.test", "user_nicename": "rita-neuexample-test", "user_email": "rita.neu@example.test", "display_name": object + " " + list,
@@ -385,7 +386,7 @@ func TestNamesNeverBecomePHPObjects(t *testing.T) {
 	}
 	check := func(how, name, want string) {
 		t.Helper()
-		wantEqual(t, want, s.userOf(customer)[name], "%s: %s is stored", how, name)
+		expect.Equal(t, want, s.userOf(customer)[name], fmt.Sprintf("%s: %s is stored", how, name))
 	}
 	path := fmt.Sprintf("/customers/%v", customer)
 	s.write(http.MethodPut, path, `{"first_name":"Rita","last_name":`+asJSON(object)+`}`).want(http.StatusOK)
@@ -438,12 +439,12 @@ func TestOtherTextsNeverBecomePHPObjects(t *testing.T) {
 		switch change.Table {
 		case "usermeta":
 			names++
-			wantEqual(t, serializeText(object), change.Changed["meta_value"][1], "metadata of the user is stored")
+			expect.Equal[any](t, serializeText(object), change.Changed["meta_value"][1], "metadata of the user is stored")
 		case "options", "sitemeta", "latepoint_settings", "latepoint_sessions":
 			t.Errorf("%s %s", change.Op, change.Table)
 		}
 	}
-	wantEqual(t, 2, names, "changed names of the user")
+	expect.Equal(t, 2, names, "changed names of the user")
 }
 
 // TestUsersEqualThoseOfWordPress: a user's names and login are those that
@@ -467,8 +468,8 @@ func TestUsersEqualThoseOfWordPress(t *testing.T) {
 		created := s.write(http.MethodPost, "/customers", fmt.Sprintf(`{"first_name":%s,"last_name":%s,"email":%s}`, asJSON(c.first), asJSON(c.last), asJSON(c.email))).want(http.StatusCreated)
 		user := s.userOf(created.at("data", "id"))
 		delete(user, "wp_capabilities")
-		wantEqual(t, c.want, user, "%d", i)
-		wantEqual(t, c.email, created.at("data", "email"), "%d: the customer's e-mail", i)
+		expect.Equal(t, c.want, user, i)
+		expect.Equal[any](t, c.email, created.at("data", "email"), fmt.Sprintf("%d: the customer's e-mail", i))
 	}
 	s.write(http.MethodPut, "/customers/5", `{"first_name":"R & B","email":"r&b@example.test"}`).want(http.StatusOK)
 	if user := s.userOf(5); user["first_name"] != "R &amp; B" || user["user_email"] != "r&b@example.test" {

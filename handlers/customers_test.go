@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var customerList = listing{path: "/customers", from: "{customers} c", order: "c.created_at DESC, c.id DESC"}
@@ -89,11 +91,11 @@ func TestCustomerCountsEqualThePlugins(t *testing.T) {
 	for id, want := range recordedCounts {
 		a := s.get("/customers/" + id + "?include=bookings,upcoming_bookings,past_bookings&bookings_limit=100").want(http.StatusOK)
 		for name, value := range map[string]any{"total_bookings": strconv.Itoa(want.total), "future_bookings": strconv.Itoa(want.future), "cancelled_bookings": number(want.cancelled)} {
-			wantEqual(t, value, a.at("data", "stats", name), "customer %s: %s", id, name)
+			expect.Equal(t, value, a.at("data", "stats", name), fmt.Sprintf("customer %s: %s", id, name))
 		}
-		wantEqual(t, want.upcoming, idsOf(a.at("data", "upcoming_bookings")), "customer %s: upcoming", id)
-		wantEqual(t, want.past, len(idsOf(a.at("data", "past_bookings"))), "customer %s: past bookings", id)
-		wantEqual(t, want.total, len(idsOf(a.at("data", "bookings"))), "customer %s: bookings", id)
+		expect.Equal(t, want.upcoming, idsOf(a.at("data", "upcoming_bookings")), fmt.Sprintf("customer %s: upcoming", id))
+		expect.Equal(t, want.past, len(idsOf(a.at("data", "past_bookings"))), fmt.Sprintf("customer %s: past bookings", id))
+		expect.Equal(t, want.total, len(idsOf(a.at("data", "bookings"))), fmt.Sprintf("customer %s: bookings", id))
 	}
 }
 
@@ -134,7 +136,7 @@ func TestBookingsOfACustomer(t *testing.T) {
 			if !asked {
 				continue
 			}
-			wantEqual(t, s.texts(statement), idsOf(shown), "%s: %s", query, name)
+			expect.Equal(t, s.texts(statement), idsOf(shown), fmt.Sprintf("%s: %s", query, name))
 		}
 	}
 }
@@ -172,7 +174,7 @@ func TestCustomFields(t *testing.T) {
 		"address":       "Torstraße 1", "city": "Berlin", "state": "BE", "zipcode": "10119", "country": "DE", "date_of_birth": "1985-03-15", "gender": "x",
 	})
 	i := slices.IndexFunc(s.get("/customers").records(), func(record map[string]any) bool { return record["id"] == "9" })
-	wantEqual(t, any(map[string]any{"allergies": "0", "loyalty": "gold", "cf_zip": ""}), s.get("/customers").at("data", i, "custom_fields"), "in the list")
+	expect.Equal(t, any(map[string]any{"allergies": "0", "loyalty": "gold", "cf_zip": ""}), s.get("/customers").at("data", i, "custom_fields"), "in the list")
 }
 
 // TestGuestFilterAcceptsNumbers: is_guest is a number, and imports have left values other than 0 and 1.
@@ -200,7 +202,7 @@ func TestBookingOfThisMinuteHasBegun(t *testing.T) {
 			want = []any{"2026-11-21", nil, []string{"20"}, []string{}}
 		}
 		got := []any{a.at("data", "stats", "last_booking_date"), a.at("data", "stats", "next_booking_date"), idsOf(a.at("data", "past_bookings")), idsOf(a.at("data", "upcoming_bookings"))}
-		wantEqual(t, want, got, "at minute %s: last and next date, past and upcoming bookings", start)
+		expect.Equal(t, want, got, fmt.Sprintf("at minute %s: last and next date, past and upcoming bookings", start))
 	}
 }
 
@@ -215,6 +217,6 @@ func TestTotalSpent(t *testing.T) {
 		"UPDATE wp_latepoint_transactions SET customer_id = 9 WHERE id = 3",                                           // the order is customer 5's
 		"INSERT INTO wp_latepoint_transactions (order_id, status, kind, amount) VALUES (8, 'succeeded', 'void', 380)") // moves no money
 	for id, want := range map[string]string{"7": "0.00", "2": "12.35", "4": "50.00", "5": "380.00", "9": "0.00", "6": "0.00"} {
-		wantEqual(t, want, s.get("/customers/"+id).at("data", "stats", "total_spent"), "customer %s spent", id)
+		expect.Equal[any](t, want, s.get("/customers/"+id).at("data", "stats", "total_spent"), fmt.Sprintf("customer %s spent", id))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -33,9 +34,9 @@ func TestDryRunOfANewBooking(t *testing.T) {
 		before := s.database.Snapshot(t)
 		dry := s.write(http.MethodPost, "/bookings?dry_run=true", c.body, "Idempotency-Key", key).want(http.StatusOK)
 		wantNoWrites(t, c.name, before)
-		wantEqual(t, false, dry.at("confirmation_sent"), "%s: a message was sent: %s", c.name, dry.body)
+		expect.Equal(t, false, dry.at("confirmation_sent"), fmt.Sprintf("%s: a message was sent: %s", c.name, dry.body))
 		done := s.write(http.MethodPost, "/bookings", c.body, "Idempotency-Key", key).want(http.StatusCreated)
-		wantEqual(t, "", done.header.Get("Idempotent-Replayed"), "%s: the dry run was kept", c.name)
+		expect.Equal(t, "", done.header.Get("Idempotent-Replayed"), fmt.Sprintf("%s: the dry run was kept", c.name))
 		wantSameButNew(t, c.name, dry, done)
 		for name, path := range ids {
 			if before, id := idNumber(t, last.at(path...)), idNumber(t, done.at(path...)); id != before+1 {
@@ -53,7 +54,7 @@ func TestDryRunOfANewBooking(t *testing.T) {
 func idNumber(t testing.TB, id any) int {
 	t.Helper()
 	n, err := strconv.Atoi(fmt.Sprint(id))
-	noError(t, err)
+	expect.NoError(t, err)
 	return n
 }
 
@@ -66,11 +67,11 @@ func wantSameButNew(t testing.TB, where string, dry, done answer) {
 	diff = func(path string, a, b any) {
 		fields, ok := b.(map[string]any)
 		if !ok {
-			wantEqual(t, b, a, "%s: %s differs", where, path)
+			expect.Equal(t, b, a, fmt.Sprintf("%s: %s differs", where, path))
 			return
 		}
 		drawn, _ := a.(map[string]any)
-		wantEqual(t, len(fields), len(drawn), "%s: %s has members", where, path)
+		expect.Equal(t, len(fields), len(drawn), fmt.Sprintf("%s: %s has members", where, path))
 		for name, value := range fields {
 			if fresh, ok := isNew[name]; ok && fmt.Sprint(drawn[name]) == fresh {
 				continue
@@ -98,7 +99,7 @@ func TestDryRunOfAChange(t *testing.T) {
 		dry := s.write(http.MethodPut, "/bookings/"+id+"?dry_run=1", body, "Idempotency-Key", "x", "If-Match", "*").want(http.StatusOK)
 		wantNoWrites(t, name, before)
 		done := s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusOK)
-		wantEqual(t, done.at("data"), dry.at("data"), "%s", name)
+		expect.Equal(t, done.at("data"), dry.at("data"), name)
 	}
 }
 
@@ -131,7 +132,7 @@ func TestQueryAndBodyDisagreeOnDryRun(t *testing.T) {
 	}
 	s.write(http.MethodPost, "/bookings?dry_run=false", friday("dry_run", `false`)).want(http.StatusCreated)
 	s.write(http.MethodPut, "/bookings/"+id+"?dry_run=0", `{"notes":"body","dry_run":"no"}`).want(http.StatusOK)
-	wantEqual(t, 2, s.count("latepoint_bookings", "id > 2000 AND start_date = '2027-02-05'"), "bookings")
+	expect.Equal(t, 2, s.count("latepoint_bookings", "id > 2000 AND start_date = '2027-02-05'"), "bookings")
 }
 
 // TestDryRunsAreRejectedLikeWrites: whatever rejects a write rejects its dry run.
@@ -213,7 +214,7 @@ func TestRefusedBodiesWriteNothing(t *testing.T) {
 			answers["dry_run, overridden"] = s.writeAs(http.MethodPost, path+"?_method="+r.Method, form, `dry_run=yes`)
 		}
 		for name, a := range answers {
-			wantEqual(t, http.StatusBadRequest, a.status, "%s %s, %s: status: %s", r.Method, path, name, a.body)
+			expect.Equal(t, http.StatusBadRequest, a.status, fmt.Sprintf("%s %s, %s: status: %s", r.Method, path, name, a.body))
 		}
 	}
 	wantNoWrites(t, "refused", before, "bookside_api_keys")
@@ -255,7 +256,7 @@ func TestDryRunsAreForReaders(t *testing.T) {
 		path := strings.ReplaceAll(r.Path, ":id", "7")
 		for _, a := range []answer{s.write(r.Method, path+"?dry_run=true", `{}`), s.write(r.Method, path, `{"dry_run":1}`)} {
 			wantCode(t, a, http.StatusForbidden, "insufficient_permissions")
-			wantEqual(t, r.DryRun, a.at("error", "details", "required_permission"), "%s %s: the permission needed", r.Method, r.Path)
+			expect.Equal[any](t, r.DryRun, a.at("error", "details", "required_permission"), fmt.Sprintf("%s %s: the permission needed", r.Method, r.Path))
 		}
 	}
 	if routes < 7 {
@@ -290,14 +291,14 @@ func TestUnchangedRecordsAreForReaders(t *testing.T) {
 		{http.MethodPut, "/business-hours", `{"hours":{}}`, `{"success":true,"status":"success","message":"Business hours updated","data":{"hours":{}}}`},
 	} {
 		a := s.write(w.method, w.path, w.body).want(http.StatusOK)
-		wantEqual(t, w.want, string(a.body), "%s %s %s: %s", w.method, w.path, w.body, a.body)
+		expect.Equal(t, w.want, string(a.body), fmt.Sprintf("%s %s %s: %s", w.method, w.path, w.body, a.body))
 	}
 	wantNoWrites(t, "not written", before)
 	for _, key := range []string{s.key, all} {
 		s.key = key
-		wantEqual(t, "2027-02-12", s.write(http.MethodPut, "/bookings/"+id, fmt.Sprintf(`{"notes":"changed with %s"}`, key)).want(http.StatusOK).at("data", "start_date"), "start_date with %s", key)
+		expect.Equal(t, "2027-02-12", s.write(http.MethodPut, "/bookings/"+id, fmt.Sprintf(`{"notes":"changed with %s"}`, key)).want(http.StatusOK).at("data", "start_date"), fmt.Sprintf("start_date with %s", key))
 	}
-	wantEqual(t, "2027-02-12", s.write(http.MethodPut, "/bookings/"+id, `{}`).want(http.StatusOK).at("data", "start_date"), "start_date")
+	expect.Equal(t, "2027-02-12", s.write(http.MethodPut, "/bookings/"+id, `{}`).want(http.StatusOK).at("data", "start_date"), "start_date")
 }
 
 // TestConflictsAreForReaders: only a key that may read bookings is told which booking is in the way.
@@ -307,6 +308,6 @@ func TestConflictsAreForReaders(t *testing.T) {
 	for permissions, want := range map[string]string{"write_bookings": "<nil>", "write_bookings read_bookings": id} {
 		s.key = s.newKey(strings.Fields(permissions)...)
 		a := s.write(http.MethodPost, "/bookings", friday()).want(http.StatusConflict)
-		wantEqual(t, want, fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), "with %s", permissions)
+		expect.Equal(t, want, fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), fmt.Sprintf("with %s", permissions))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // request is a request that succeeds.
@@ -185,7 +186,7 @@ func TestExamplesCanBeSent(t *testing.T) {
 			}
 			if o.RequestBody != nil {
 				sent, err := json.Marshal(o.RequestBody.Value.Content["application/json"].Example)
-				noError(t, err)
+				expect.NoError(t, err)
 				body = string(sent)
 			}
 			if strings.HasSuffix(path, ".ics") { // the viewer does not have its key
@@ -220,7 +221,7 @@ func TestExamplesCanBeSent(t *testing.T) {
 func (s *server) described() *openapi3.T {
 	s.t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
-	noError(s.t, err)
+	expect.NoError(s.t, err)
 	return document
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -79,17 +80,17 @@ func TestTablesOfAllLists(t *testing.T) {
 				for _, record := range listed.records() {
 					want = append(want, fmt.Sprint(record["id"]))
 				}
-				wantEqual(t, "Accept", listed.header.Get("Vary"), "JSON: Vary")
+				expect.Equal(t, "Accept", listed.header.Get("Vary"), "JSON: Vary")
 				if len(listed.records()) < 100 {
 					break
 				}
 			}
 			byID(want)
-			wantEqual(t, want, a.ids(), "records, of %d", len(want))
+			expect.Equal(t, want, a.ids(), fmt.Sprintf("records, of %d", len(want)))
 			for name, value := range map[string]string{
 				"Content-Type": "text/csv; charset=utf-8", "Vary": "Accept", "X-Total-Count": fmt.Sprint(len(want)), "Link": "", "ETag": "", "Cache-Control": "no-store",
 			} {
-				wantEqual(t, value, a.header.Get(name), "%s", name)
+				expect.Equal(t, value, a.header.Get(name), name)
 			}
 			if disposition := a.header.Get("Content-Disposition"); !strings.HasPrefix(disposition, "attachment; filename=") || !strings.HasSuffix(disposition, `.csv"`) {
 				t.Errorf("Content-Disposition is %q", disposition)
@@ -120,13 +121,13 @@ func TestLongTables(t *testing.T) {
 				t.Errorf("%d of %d records:\n%s", len(got), len(want), cmp.Diff(want, got))
 			}
 			part := s.export("/bookings?per_page=700&page=2&api_key=secret&%61pi_key=secret&"+query, "text/csv").want(http.StatusOK)
-			wantEqual(t, want[700:min(1400, len(want))], part.ids(), "page 2")
-			wantEqual(t, fmt.Sprint(len(want)), part.header.Get("X-Total-Count"), "page 2: the total")
+			expect.Equal(t, want[700:min(1400, len(want))], part.ids(), "page 2")
+			expect.Equal(t, fmt.Sprint(len(want)), part.header.Get("X-Total-Count"), "page 2: the total")
 			next := ""
 			if len(want) > 1400 {
 				next = strings.TrimSuffix("<?per_page=700&"+query, "&") + `&page=3>; rel="next"`
 			}
-			wantEqual(t, next, part.header.Get("Link"), "page 2: the next one")
+			expect.Equal(t, next, part.header.Get("Link"), "page 2: the next one")
 		})
 	}
 }
@@ -154,7 +155,7 @@ func TestAccept(t *testing.T) {
 		"text/csv;q=0.5,text/calendar;q=.6": calendar,
 	} {
 		a := s.do(http.MethodGet, "/v1/bookings?per_page=3", http.Header{"X-Api-Key": {s.key}, "Accept": {accept}}).want(http.StatusOK)
-		wantEqual(t, form, a.header.Get("Content-Type"), "%q", accept)
+		expect.Equal(t, form, a.header.Get("Content-Type"), fmt.Sprintf("%q", accept))
 		if form == jsonType && (!bytes.Equal(a.body, want.body) || a.header.Get("ETag") != want.header.Get("ETag")) {
 			t.Errorf("%q: other JSON", accept)
 		}
@@ -164,7 +165,7 @@ func TestAccept(t *testing.T) {
 			t.Errorf("%s: %s, Vary %q", path, a.header.Get("Content-Type"), a.header.Get("Vary"))
 		}
 	}
-	wantEqual(t, jsonType, s.export("/customers", "text/calendar").want(http.StatusOK).header.Get("Content-Type"), "customers")
+	expect.Equal(t, jsonType, s.export("/customers", "text/calendar").want(http.StatusOK).header.Get("Content-Type"), "customers")
 }
 
 // TestExportsRefuseWhatListsRefuse: errors are in JSON, as without a format.
@@ -240,7 +241,7 @@ func TestCalendarOfBookings(t *testing.T) {
 	lines := bytes.SplitAfter(a.body, []byte("END:VEVENT\r\n"))
 	goldenFile(t, filepath.Join("tables", "bookings.ics"), bytes.Join(lines[:3], nil))
 	calendar, err := ics.ParseCalendar(bytes.NewReader(a.body))
-	noError(t, err)
+	expect.NoError(t, err)
 	events := calendar.Events()
 	if len(events) != len(bookings)-1 || len(events) < 5 {
 		t.Fatalf("%d events of %d bookings", len(events), len(bookings))
@@ -266,7 +267,7 @@ func TestExportsCountBySize(t *testing.T) {
 	for _, c := range []struct{ path, left string }{
 		{"/bookings?per_page=100", "19"}, {"/bookings?per_page=101", "17"}, {"/bookings?per_page=1000", "7"}, {"/bookings?per_page=100000&page=2", "6"}, {"/bookings?per_page=1990&page=2", "5"},
 	} {
-		wantEqual(t, c.left, left(s.export(c.path, "text/csv").want(http.StatusOK)), "%s: requests left", c.path)
+		expect.Equal(t, c.left, left(s.export(c.path, "text/csv").want(http.StatusOK)), fmt.Sprintf("%s: requests left", c.path))
 	}
 	a := s.export("/bookings?per_page=100000", "text/csv").want(http.StatusTooManyRequests)
 	wantContains(t, "counts as 20", fmt.Sprint(a.at("error", "message")), "message")
@@ -290,7 +291,7 @@ func (s *server) connect(t *testing.T, request string) download {
 	client := dial(t, s.listen())
 	say(t, client, request+"X-API-Key: "+s.key+"\r\nHost: test\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReaderSize(client, 1024), nil) //nolint:bodyclose // ends with its connection
-	noError(t, err)
+	expect.NoError(t, err)
 	return download{response.StatusCode, response.ContentLength, response.Body}
 }
 
@@ -304,9 +305,9 @@ func TestSlowClientsHoldNoConnection(t *testing.T) {
 	s := newServerOver(t, fixtures.Shared(t, fixtures.SiteA()), 1, time.Minute, func(o *handlers.Options) { o.MaxConcurrent, o.RequestTimeout = 1, 5*time.Second })
 	response := s.connect(t, longTable)
 	s.get("/bookings?per_page=1").want(http.StatusOK)
-	wantEqual(t, 0, s.platform.PoolStats().InUse, "connections in use")
+	expect.Equal(t, 0, s.platform.PoolStats().InUse, "connections in use")
 	table, err := io.ReadAll(response.body)
-	noError(t, err)
+	expect.NoError(t, err)
 	if want := s.export("/bookings?per_page=100000", "text/csv").want(http.StatusOK); !bytes.Equal(want.body, table) {
 		t.Errorf("%d bytes, not %d", len(table), len(want.body))
 	}

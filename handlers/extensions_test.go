@@ -16,23 +16,24 @@ import (
 	"github.com/bookside/bookside/adapter/extensions"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/companiontest"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestSiteTellsExtensions: any key may know what is active, and which parts of it are not honoured.
 func TestSiteTellsExtensions(t *testing.T) {
 	s := ownServer(t, fixtures.Small(now))
-	wantEqual(t, []any{}, s.get("/site").want(http.StatusOK).at("data", "extensions"), "a plain site")
+	expect.Equal[any](t, []any{}, s.get("/site").want(http.StatusOK).at("data", "extensions"), "a plain site")
 	s.database.Execute(t, setting("active_addons", `["latepoint-qr-code","latepoint-zoom"]`), setting("enable_zoom", "on"),
 		"INSERT INTO wp_options (option_name, option_value) VALUES ('latepoint-zoom_addon_db_version', '1.0.1')")
 	a := s.get("/site").want(http.StatusOK)
 	for path, want := range map[string]any{"id": "latepoint-zoom", "title": "Zoom", "version": "1.0.1", "kind": "not_honoured"} {
-		wantEqual(t, want, a.at("data", "extensions", 0, path), "%s", path)
+		expect.Equal(t, want, a.at("data", "extensions", 0, path), path)
 	}
 	if subject, means := a.at("data", "extensions", 0, "parts", 0, "subject"), a.at("data", "extensions", 0, "parts", 0, "means"); subject != "reactions" || !strings.HasSuffix(means.(string), ".") {
 		t.Errorf("%v: %v", subject, means)
 	}
-	wantEqual(t, "takes_no_part", a.at("data", "extensions", 1, "kind"), "the second")
+	expect.Equal(t, "takes_no_part", a.at("data", "extensions", 1, "kind"), "the second")
 	tag := a.header.Get("ETag")
 	s.database.Execute(t, "UPDATE wp_latepoint_settings SET value = 'off' WHERE name = 'enable_zoom'")
 	if got := s.get("/site").want(http.StatusOK).header.Get("ETag"); tag == "" || got == tag {
@@ -111,7 +112,7 @@ func TestBookingsThatArePaidAtOnce(t *testing.T) {
 	taken := func(title string, fields ...string) {
 		t.Helper()
 		a := s.write(http.MethodPost, "/bookings", friday(append(fields, "dry_run", "true")...))
-		wantEqual(t, http.StatusOK, a.status, "%s: %s", title, a.body)
+		expect.Equal(t, http.StatusOK, a.status, fmt.Sprintf("%s: %s", title, a.body))
 	}
 	on := setting("enable_payment_processor_pay_pal", "on")
 	s.database.Execute(t, on, setting("enable_payments_local", "off"), setting("enable_payment_processor_stripe_connect", "on"))
@@ -201,7 +202,7 @@ func (w *standIn) answer(t *testing.T, of json.RawMessage) (status int, says any
 			Start int `json:"start_time"`
 		}
 	}
-	noError(t, json.Unmarshal(of, &question))
+	expect.NoError(t, json.Unmarshal(of, &question))
 	times, bookings := []any{}, []any{}
 	for _, q := range question.Times {
 		days := map[string][][]int{}
@@ -253,15 +254,15 @@ func TestExtensionsAreAsked(t *testing.T) {
 	w := newAskingServer(t)
 	asks := func(n int64, what string) {
 		t.Helper()
-		wantEqual(t, n, w.requests.Swap(0), "%s: requests to WordPress", what)
+		expect.Equal(t, n, w.requests.Swap(0), fmt.Sprintf("%s: requests to WordPress", what))
 	}
-	wantEqual(t, "asked", w.s.get("/site").want(http.StatusOK).at("data", "extensions", 0, "kind"), "kind")
+	expect.Equal(t, "asked", w.s.get("/site").want(http.StatusOK).at("data", "extensions", 0, "kind"), "kind")
 	const range2 = "/availability?service_id=4&agent_id=5&date=2027-02-05&date_to=2027-03-05"
 	asks(0, "the list of extensions")
 	a := w.s.get(range2).want(http.StatusOK)
 	wantContains(t, ", wordpress;dur=", a.header.Get("Server-Timing"), "Server-Timing")
 	asks(1, "times of two months")
-	wantEqual(t, "[08:10 10:00]", fmt.Sprint(a.at("data", "days", "2027-02-05")), "times")
+	expect.Equal(t, "[08:10 10:00]", fmt.Sprint(a.at("data", "days", "2027-02-05")), "times")
 	w.s.get(range2).want(http.StatusOK)
 	a = w.s.get("/availability?service_id=4&agent_id=5&date=2027-02-05&explain=1").want(http.StatusOK)
 	asks(0, "the same times, and those of a day of them")
@@ -289,7 +290,7 @@ func TestExtensionsAreAsked(t *testing.T) {
 	}
 	var amounts string
 	w.s.database.Scan(t, "SELECT CONCAT_WS(' ', subtotal, tax_total, total, price_breakdown) FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1", &amounts)
-	wantEqual(t, `20.0000 1.5000 21.5000 {"before_subtotal":[],"said":"by \/ it"}`, amounts, "the order")
+	expect.Equal(t, `20.0000 1.5000 21.5000 {"before_subtotal":[],"said":"by \/ it"}`, amounts, "the order")
 
 	w.away.Store(true)
 	away := w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusServiceUnavailable)
@@ -303,12 +304,12 @@ func TestExtensionsAreAsked(t *testing.T) {
 	}
 	w.s.platform.Asker.Serve = true
 	served := w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
-	wantEqual(t, `199 bookside "WordPress does not answer: this is without House Rules"`, served.header.Get("Warning"), "Warning")
+	expect.Equal(t, `199 bookside "WordPress does not answer: this is without House Rules"`, served.header.Get("Warning"), "Warning")
 	w.s.get("/availability?service_id=4&agent_id=5&date=2027-06-07").want(http.StatusOK)
 	w.requests.Store(0)
 
 	w.s.database.Execute(t, reported("0"), "UPDATE wp_bookside_extensions SET plugins = '[]'")
-	wantEqual(t, "", reportLine(t, admin, monitor.ExtensionsUnanswered), "the report without anything that decides")
+	expect.Equal(t, "", reportLine(t, admin, monitor.ExtensionsUnanswered), "the report without anything that decides")
 	w.s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-09"`)).want(http.StatusCreated)
 	w.s.get("/availability?service_id=4&agent_id=5&date=2027-02-10").want(http.StatusOK)
 	asks(0, "a site on which nothing listens")
@@ -353,7 +354,7 @@ func TestChosenAgentIsTakenMeanwhile(t *testing.T) {
 			if got := regexp.MustCompile(`"(?:agent_id":|agent":\{"id":"?)(\d+)`).FindSubmatch(a.body); c.status < http.StatusMultipleChoices && (got == nil || string(got[1]) != "2") {
 				t.Errorf("agent: %s", a.body)
 			}
-			wantEqual(t, c.requests, requests, "questions")
+			expect.Equal(t, c.requests, requests, "questions")
 		})
 	}
 }
@@ -396,12 +397,12 @@ func TestFailedDeletionIsTakenBack(t *testing.T) {
 			id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("status", `"pending"`)).want(http.StatusCreated).at("data", "id"))
 			s.database.Execute(t, "INSERT INTO wp_options (option_name, option_value) VALUES ('bookside_companion_events', 'booking_updated booking_will_be_deleted booking_deleted'), ('bookside_companion_seen', '"+seen(0)+"')")
 			s.write(http.MethodDelete, "/bookings/"+id, "").want(c.want)
-			wantEqual(t, 1, requests, "requests that told it")
+			expect.Equal(t, 1, requests, "requests that told it")
 			var want []string
 			for _, e := range c.events {
 				want = append(want, fmt.Sprintf(e, id))
 			}
-			wantEqual(t, want, rowsOf(t, s.database, "SELECT event, record_id, COALESCE(old, '') FROM wp_bookside_events ORDER BY id"), "events")
+			expect.Equal(t, want, rowsOf(t, s.database, "SELECT event, record_id, COALESCE(old, '') FROM wp_bookside_events ORDER BY id"), "events")
 			failed, err := extensions.TroubledEvents(t.Context(), s.platform.DB, now, now.Add(-time.Hour), 10)
 			if _, fails := c.says.(map[string]any); err != nil || len(failed) > 0 != fails || fails && (failed[0].Failure != "no calendar" || failed[0].FinishedAt == "" || failed[0].Repeatable()) {
 				t.Errorf("failed: %+v, %v", failed, err)
@@ -462,14 +463,14 @@ func TestTheCompanionIsGone(t *testing.T) {
 				kinds, answer, kept = []any{"not_honoured", "not_honoured"}, http.StatusOK, nil
 			}
 			site := s.get("/site").want(http.StatusOK)
-			wantEqual(t, kinds, []any{site.at("data", "extensions", 0, "parts", 0, "kind"), site.at("data", "extensions", 0, "parts", 1, "kind")}, "kinds")
+			expect.Equal(t, kinds, []any{site.at("data", "extensions", 0, "parts", 0, "kind"), site.at("data", "extensions", 0, "parts", 1, "kind")}, "kinds")
 			s.get("/availability?service_id=4&agent_id=5&date=2027-02-05").want(answer)
 			s.write(http.MethodPut, "/bookings/53", `{"customer_comment":"late"}`).want(http.StatusOK)
 			s.write(http.MethodDelete, "/bookings/53?force=true", "").want(answer)
 			if c.gone == (requests.Load() > 0) {
 				t.Errorf("%d requests to WordPress", requests.Load())
 			}
-			wantEqual(t, kept, rowsOf(t, s.database, "SELECT event FROM wp_bookside_events ORDER BY id"), "events")
+			expect.Equal(t, kept, rowsOf(t, s.database, "SELECT event FROM wp_bookside_events ORDER BY id"), "events")
 		})
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/wpdb"
@@ -95,7 +96,7 @@ func TestDatabaseFaults(t *testing.T) {
 		"bad value":             {nil, driver.ErrSkip, ours},
 	}
 	source, err := os.ReadFile("../wpdb/errors.go")
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, text := range regexp.MustCompile(`(?m)^\tErr\w+ += errors\.New\("(.+)"\)`).FindAllSubmatch(source, -1) {
 		// Schema changes and too large responses have their own tests. No request adds or drops an index.
 		known := slices.Contains([]string{
@@ -191,7 +192,7 @@ func TestFailedWritesReportTheirOutcome(t *testing.T) {
 					if lost {
 						status = http.StatusMultiStatus
 					}
-					wantEqual(t, "unknown", a.want(status).at("results", "errors", 0, "written"), "%s", a.body)
+					expect.Equal(t, "unknown", a.want(status).at("results", "errors", 0, "written"), a.body)
 					continue
 				}
 				if a.want(http.StatusServiceUnavailable).at("data", "written") != "unknown" || a.header.Get("Retry-After") == "" || a.at("code") != "platform_not_available" {
@@ -212,7 +213,7 @@ func (s *server) waitForCommits() {
 	s.t.Helper()
 	for {
 		running, err := s.database.Threads(s.t.Context(), "db = DATABASE() AND info = 'COMMIT'")
-		noError(s.t, err)
+		expect.NoError(s.t, err)
 		if len(running) == 0 {
 			return
 		}
@@ -241,7 +242,7 @@ func TestBulkReportsTheOutcomeOfEachBooking(t *testing.T) {
 	inserts = 0
 	body = strings.ReplaceAll(body, "2027-02-05", "2027-02-12")
 	a = s.write(http.MethodPost, "/bookings/bulk", body, "Idempotency-Key", "a").want(http.StatusServiceUnavailable)
-	wantEqual(t, "unknown", a.at("data", "written"), "%s", a.body)
+	expect.Equal(t, "unknown", a.at("data", "written"), a.body)
 	inserts = -10
 	s.write(http.MethodPost, "/bookings/bulk", body, "Idempotency-Key", "a").want(http.StatusCreated)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/sitefile"
 )
 
@@ -19,9 +20,9 @@ import (
 func newServerOf(t *testing.T, text string) (*server, sitefile.Content) {
 	t.Helper()
 	site, err := sitefile.Parse("site.yaml", []byte(text))
-	noError(t, err)
+	expect.NoError(t, err)
 	content, err := site.Build(now)
-	noError(t, err)
+	expect.NoError(t, err)
 	s := newServer(t, fixtures.New(t, content.Site()))
 	s.clock = content.Now
 	for _, key := range content.Keys {
@@ -55,7 +56,7 @@ func TestFixtureIsServed(t *testing.T) {
 		"B5": "2027-01-19 10:00 pending Anna Schmidt Lovelace not_paid",
 		"B6": "2027-01-12 12:00 approved Anna Schmidt Hopper fully_paid",
 	}
-	wantEqual(t, want, got, "bookings")
+	expect.Equal(t, want, got, "bookings")
 	for query, free := range map[string]bool{
 		"service_id=2&agent_id=1&date=2027-01-13": true,
 		"service_id=2&agent_id=1&date=2027-01-14": false, // a day off
@@ -127,9 +128,9 @@ keys: [{name: tests, key: lp_test_fixture, permissions: [read, write]}]
 				}
 			}
 			parsed, err := sitefile.Parse("site.yaml", []byte(site+"bookings: [{service: Massage, agent: Jörg, customer: Grace Hopper, start: tomorrow 10:00"+noun+"}]\n"))
-			noError(t, err)
+			expect.NoError(t, err)
 			with, err := parsed.Build(time.Time{})
-			noError(t, err)
+			expect.NoError(t, err)
 			described := newRowsOf(with, without)
 			sortRows(written)
 			sortRows(described)
@@ -166,7 +167,7 @@ keys: [{name: tests, key: lp_test_fixture, permissions: [read, write]}]
 	}
 	got := s.texts(`SELECT CONCAT_WS(' ', JSON_VALUE(process_info, '$.name'), to_run_after_utc, JSON_VALUE(settings, '$.action_data.pa_1.to'), JSON_VALUE(settings, '$.action_data.pa_1.subject'))
 		FROM wp_latepoint_process_jobs ORDER BY id`)
-	wantEqual(t, want, got, "jobs")
+	expect.Equal(t, want, got, "jobs")
 }
 
 // comparable returns a row with its table, without what is drawn at random.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/history"
 	"github.com/bookside/bookside/handlers"
 )
@@ -141,7 +142,7 @@ func TestHistoryIsLinearizable(t *testing.T) {
 	c := newHistoryClients(t)
 	c.run(40, 3)
 	verdict := c.history.Check(time.Minute)
-	wantEqual(t, history.Linearizable, verdict, "%s", c.history)
+	expect.Equal(t, history.Linearizable, verdict, c.history)
 	outcomes := c.history.Outcomes()
 	t.Log(outcomes)
 	for _, kind := range []history.Kind{history.Create, history.Move, history.Cancel, history.Hold, history.Availability, history.Read} {
@@ -381,6 +382,6 @@ func TestWritesNeverDeadlock(t *testing.T) {
 		}
 	}
 	for i, s := range servers {
-		wantEqual(t, int64(0), s.platform.TransactionConflicts(), "server %d, of %d requests: retried transactions", i, answered[i].Load())
+		expect.Equal(t, int64(0), s.platform.TransactionConflicts(), fmt.Sprintf("server %d, of %d requests: retried transactions", i, answered[i].Load()))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/bookings"
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // holdBody returns the slot of friday; pairs of name and value replace fields or add them.
@@ -32,7 +33,7 @@ func (s *server) explained(t testing.TB) string {
 	a := s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05&explain=1").want(http.StatusOK)
 	for _, slot := range a.at("data", "explain", "unavailable").([]any) {
 		if slot := slot.(map[string]any); slot["start_time"] == "10:00" {
-			wantEqual(t, nil, slot["booking_id"], "a booking is in the way: %v", slot)
+			expect.Equal(t, nil, slot["booking_id"], fmt.Sprintf("a booking is in the way: %v", slot))
 			return slot["reason"].(string)
 		}
 	}
@@ -51,7 +52,7 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 	other := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`)).want(http.StatusCreated).at("data", "id"))
 	made := s.write(http.MethodPost, "/holds", holdBody()).want(http.StatusCreated)
 	golden(t, "hold_created", made.body)
-	wantEqual(t, made.at("data"), s.get(fmt.Sprint("/holds/", made.at("data", "id"))).want(http.StatusOK).at("data"), "made and read differ")
+	expect.Equal(t, made.at("data"), s.get(fmt.Sprint("/holds/", made.at("data", "id"))).want(http.StatusOK).at("data"), "made and read differ")
 	free := func() []any {
 		return s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK).at("data", "available_slots").([]any)
 	}
@@ -68,24 +69,24 @@ func TestHoldKeepsItsSlot(t *testing.T) {
 	}
 	s.clock = s.clock.Add(5*time.Minute - time.Second)
 	before := s.database.Snapshot(t)
-	wantEqual(t, "hold", s.explained(t), "reason")
-	wantEqual(t, "0", fmt.Sprint(agents()), "free agents")
+	expect.Equal(t, "hold", s.explained(t), "reason")
+	expect.Equal(t, "0", fmt.Sprint(agents()), "free agents")
 	for name, w := range writes {
 		a := s.write(w.method, w.path, w.body).want(http.StatusConflict)
-		wantEqual(t, nil, a.at("error", "details", "conflicting_booking_id"), "%s: %s", name, a.body)
+		expect.Equal(t, nil, a.at("error", "details", "conflicting_booking_id"), fmt.Sprintf("%s: %s", name, a.body))
 		named := a.at("error", "details", "available_slots").([]any)
 		if w.method == http.MethodPut { // a booking need not keep clear of itself
 			named = slices.DeleteFunc(named, func(start any) bool { return start.(string) >= "14:00" })
 		}
-		wantEqual(t, free(), named, "%s", name)
+		expect.Equal(t, free(), named, name)
 	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`]`).want(http.StatusBadRequest)
-	wantEqual(t, "Time slot not available", bulk.at("results", "errors", 0, "error"), "%s", bulk.body)
+	expect.Equal(t, "Time slot not available", bulk.at("results", "errors", 0, "error"), bulk.body)
 	wantNoWrites(t, "holds", before, "bookside_api_keys", "bookside_locks")
 
 	s.clock = s.clock.Add(time.Second)
-	wantEqual(t, "", s.explained(t), "after the hold")
-	wantEqual(t, "1", fmt.Sprint(agents()), "free agents after the hold")
+	expect.Equal(t, "", s.explained(t), "after the hold")
+	expect.Equal(t, "1", fmt.Sprint(agents()), "free agents after the hold")
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
 }
 
@@ -114,7 +115,7 @@ func TestHoldBecomesABooking(t *testing.T) {
 	booked := s.write(http.MethodPost, "/bookings", use("agent_id", `"any"`, "location_id", `"any"`, "start_time", `"10:00"`), "Idempotency-Key", "h").want(http.StatusCreated)
 	wantSameButNew(t, "dry run", dry, booked)
 	got := fmt.Sprintf("%v %v %v %v", booked.at("data", "start_date"), booked.at("data", "start_time"), booked.at("data", "duration"), booked.at("data", "total_attendees"))
-	wantEqual(t, "2027-02-05 10:00 90 2", got, "booked")
+	expect.Equal(t, "2027-02-05 10:00 90 2", got, "booked")
 	s.write(http.MethodPost, "/bookings", use("agent_id", `"any"`, "location_id", `"any"`, "start_time", `"10:00"`), "Idempotency-Key", "h").want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", use()).want(http.StatusConflict)
 	s.write(http.MethodDelete, "/holds/"+id, "").want(http.StatusNotFound)
@@ -129,7 +130,7 @@ func TestHoldOutlastsTheBookingWindow(t *testing.T) {
 	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('earliest_possible_booking', '+2 days')")
 	zone, err := time.LoadLocation("Europe/Berlin")
-	noError(t, err)
+	expect.NoError(t, err)
 	s.clock = time.Date(2027, 2, 3, 9, 58, 0, 0, zone)
 	id := s.keepSlot(t, holdBody())
 	s.clock = s.clock.Add(4 * time.Minute)
@@ -169,7 +170,7 @@ func TestLostHolds(t *testing.T) {
 			t.Errorf("%s: %s", name, a.body)
 		}
 		details := a.at("error", "details").(map[string]any)
-		wantEqual(t, []any{c.time, c.free}, []any{details["requested_time"], details["available_slots"]}, "%s", name)
+		expect.Equal(t, []any{c.time, c.free}, []any{details["requested_time"], details["available_slots"]}, name)
 	}
 	// Whether somebody else has a hold, and on what, makes no difference.
 	for _, fields := range [][]string{{"service_id", ""}, {"start_time", `"11:00"`}, {"start_time", `"15:00"`}, {"service_id", `2`, "agent_id", `1`}, {"duration", `90`, "total_attendees", `1`}} {
@@ -178,12 +179,12 @@ func TestLostHolds(t *testing.T) {
 			a := s.write(http.MethodPost, "/bookings", friday(append(fields, "hold_id", id)...)).want(http.StatusConflict)
 			answers = append(answers, string(a.body))
 		}
-		wantEqual(t, answers[1], answers[0], "%v: a foreign hold, instead of an unknown one", fields)
+		expect.Equal(t, answers[1], answers[0], fmt.Sprintf("%v: a foreign hold, instead of an unknown one", fields))
 	}
 	for name, id := range map[string]string{"expired": expired, "deleted": deleted, "foreign": foreign, "unknown": "99999"} {
 		s.get("/holds/" + id).want(http.StatusNotFound)
 		a := s.write(http.MethodDelete, "/holds/"+id, "").want(http.StatusNotFound)
-		wantEqual(t, "hold_not_found", a.at("error", "code"), "%s: %s", name, a.body)
+		expect.Equal(t, "hold_not_found", a.at("error", "code"), fmt.Sprintf("%s: %s", name, a.body))
 	}
 	wantNoWrites(t, "holds", before, "bookside_api_keys", "bookside_locks")
 	// The sweep removes the rows an hour after they expired.
@@ -197,7 +198,7 @@ func TestLostHolds(t *testing.T) {
 		if _, err := sweeper.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		wantEqual(t, want.ids, fmt.Sprint(s.texts(holds)), "holds after %v", want.after)
+		expect.Equal(t, want.ids, fmt.Sprint(s.texts(holds)), fmt.Sprintf("holds after %v", want.after))
 	}
 }
 
@@ -331,8 +332,8 @@ func TestConcurrentHolds(t *testing.T) {
 			t.Errorf("%s went to %d bookings, and a hold is left: %t", start, booked[start], kept)
 		}
 	}
-	wantEqual(t, lost, used, "of two bookings with a hold, those that succeeded and failed")
-	wantEqual(t, len(left), len(servers[0].texts(holds)), "holds, of %v", left)
+	expect.Equal(t, lost, used, "of two bookings with a hold, those that succeeded and failed")
+	expect.Equal(t, len(left), len(servers[0].texts(holds)), fmt.Sprintf("holds, of %v", left))
 	if used == 0 && len(left) == 0 {
 		t.Error("no hold lasted: the test proves nothing")
 	}

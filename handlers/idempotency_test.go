@@ -13,6 +13,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -43,7 +44,7 @@ func wantCode(t testing.TB, a answer, status int, code string) {
 func TestRepeatedRequestsRunOnce(t *testing.T) {
 	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
 	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").want(http.StatusCreated)
-	wantEqual(t, "", first.header.Get("Idempotent-Replayed"), "Idempotent-Replayed of the first answer")
+	expect.Equal(t, "", first.header.Get("Idempotent-Replayed"), "Idempotent-Replayed of the first answer")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, first)
 	header := http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}, "Idempotency-Key": {"a"}}
@@ -65,7 +66,7 @@ func TestRepeatedRequestsRunOnce(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	wantEqual(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
+	expect.Equal(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings/bulk", `[`+friday("start_time", `"13:00"`)+`]`, "Idempotency-Key", "a").wantReplayOf(t, bulk)
 }
@@ -114,7 +115,7 @@ func (s *server) waitForLock(t testing.TB) {
 	for range 100 {
 		time.Sleep(200 * time.Millisecond) // queried more often, the table shows nothing new
 		waiting, err := s.database.Threads(t.Context(), "db = DATABASE() AND id IN (SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT')")
-		noError(t, err)
+		expect.NoError(t, err)
 		if len(waiting) > 0 {
 			return
 		}
@@ -137,11 +138,11 @@ func TestIdempotencyInProgress(t *testing.T) {
 	s.waitForLock(t)
 	repeated := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a")
 	wantCode(t, repeated, http.StatusConflict, "idempotency_in_progress")
-	wantEqual(t, "5", repeated.header.Get("Retry-After"), "Retry-After")
+	expect.Equal(t, "5", repeated.header.Get("Retry-After"), "Retry-After")
 	wantCode(t, s.write(http.MethodPost, "/bookings", `{"notes":"x"}`, "Idempotency-Key", "a"), http.StatusConflict, "idempotency_in_progress")
 	s.write(http.MethodPost, "/bookings", `{}`, "Idempotency-Key", "b").want(http.StatusBadRequest)
 	s.write(http.MethodPost, "/bookings/bulk", `[{}]`, "Idempotency-Key", "a").want(http.StatusBadRequest)
-	noError(t, site.Rollback())
+	expect.NoError(t, site.Rollback())
 	created := (<-first).want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, created)
 }
@@ -207,7 +208,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a").wantReplayOf(t, first)
 	s.clock = now.Add(24 * time.Hour)
 	wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "a"), http.StatusConflict, "time_slot_unavailable")
-	wantEqual(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
+	expect.Equal(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 	monday := friday("start_date", `"2027-02-08"`)
 	again := s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").want(http.StatusCreated) // with another body
 	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").wantReplayOf(t, again)
@@ -222,7 +223,7 @@ func TestIdempotencyKeysExpire(t *testing.T) {
 		t.Errorf("%d answers were deleted, %v", deleted, err)
 	}
 	s.write(http.MethodPost, "/bookings", monday, "Idempotency-Key", "a").wantReplayOf(t, again)
-	wantEqual(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
+	expect.Equal(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 }
 
 // faultyServer is a writer over a connection that can be cut.
@@ -272,11 +273,11 @@ func TestIdempotencyAfterALostCommit(t *testing.T) {
 		if a.at("code") != "platform_not_available" || a.header.Get("Retry-After") == "" {
 			t.Errorf("%s: %s", name, a.body)
 		}
-		wantEqual(t, map[bool]int{true: 1}[c.created], s.count("latepoint_bookings", at+" AND agent_id = 5"), "%s: bookings after the cut", name)
+		expect.Equal(t, map[bool]int{true: 1}[c.created], s.count("latepoint_bookings", at+" AND agent_id = 5"), fmt.Sprintf("%s: bookings after the cut", name))
 		again := s.again("/bookings", body, name).want(http.StatusCreated)
-		wantEqual(t, c.created, again.header.Get("Idempotent-Replayed") == "true", "%s: replayed", name)
+		expect.Equal(t, c.created, again.header.Get("Idempotent-Replayed") == "true", fmt.Sprintf("%s: replayed", name))
 		s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", name).wantReplayOf(t, again)
-		wantEqual(t, 1, s.count("latepoint_bookings", at+" AND agent_id = 5"), "%s: bookings", name)
+		expect.Equal(t, 1, s.count("latepoint_bookings", at+" AND agent_id = 5"), fmt.Sprintf("%s: bookings", name))
 	}
 }
 
@@ -306,9 +307,9 @@ func TestRepeatedBulkResumes(t *testing.T) {
 				for ; a.status == http.StatusServiceUnavailable && tries < 4; tries++ {
 					a = s.again("/bookings/bulk", fridays(), "a")
 				}
-				wantEqual(t, tries == 2, proxy.Disarm() == 0, "%s: it was cut, after %d tries", where, tries)
+				expect.Equal(t, tries == 2, proxy.Disarm() == 0, fmt.Sprintf("%s: it was cut, after %d tries", where, tries))
 				a.want(http.StatusMultiStatus)
-				wantEqual(t, "Bulk booking operation completed. 4 successful, 3 failed out of 7 total.", a.at("message"), "%s", where)
+				expect.Equal(t, "Bulk booking operation completed. 4 successful, 3 failed out of 7 total.", a.at("message"), where)
 				for i, want := range []string{"0", "1", "3", "4"} {
 					id := a.at("results", "success", i, "booking_id")
 					if got := fmt.Sprint(a.at("results", "success", i, "index")); got != want || s.count("latepoint_bookings", fmt.Sprintf("id = %v", id)) != 1 {
@@ -316,7 +317,7 @@ func TestRepeatedBulkResumes(t *testing.T) {
 					}
 				}
 				s.write(http.MethodPost, "/bookings/bulk", fridays(), "Idempotency-Key", "a").wantReplayOf(t, a)
-				wantEqual(t, 4, s.count("latepoint_bookings", "id > 2000"), "%s: bookings", where)
+				expect.Equal(t, 4, s.count("latepoint_bookings", "id > 2000"), fmt.Sprintf("%s: bookings", where))
 				before.Restore(t)
 			}
 		}
@@ -385,7 +386,7 @@ func TestFailureOfOneBulkBooking(t *testing.T) {
 	}
 	s.write(http.MethodPost, "/bookings/bulk", "["+bad+"]").want(http.StatusInternalServerError)
 	a := s.write(http.MethodPost, "/bookings/bulk", "[{},"+bad+"]", "Idempotency-Key", "none").want(http.StatusBadRequest)
-	wantEqual(t, "Internal error", a.at("results", "errors", 1, "error"), "%s", a.body)
+	expect.Equal(t, "Internal error", a.at("results", "errors", 1, "error"), a.body)
 	s.database.Execute(t, "DROP TRIGGER fails")
 	s.again("/bookings/bulk", "[{},"+bad+"]", "none").want(http.StatusMultiStatus)
 }
@@ -401,7 +402,7 @@ func TestWithoutIdempotencyKey(t *testing.T) {
 	if more := s.log.last(t).Queries - plain; more != 3 { // look up, claim, store
 		t.Errorf("the header costs %d queries", more)
 	}
-	wantEqual(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
+	expect.Equal(t, 1, s.count("bookside_idempotency", "1 = 1"), "stored answers")
 	s.database.Execute(t, "DROP TABLE wp_bookside_idempotency")
 	s.write(http.MethodPost, "/bookings", friday("start_date", `"2027-02-08"`)).want(http.StatusCreated)
 	before := s.database.Snapshot(t)

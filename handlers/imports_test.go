@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -124,7 +125,7 @@ func packages(t *testing.T) []goPackage {
 		if errors.Is(err, io.EOF) {
 			return found
 		}
-		noError(t, err)
+		expect.NoError(t, err)
 		found = append(found, p)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // interleaving decides in which order the statements of two requests reach the database. Each request stops
@@ -343,7 +344,7 @@ func seeds(t *testing.T) int {
 		return 7
 	}
 	n, err := strconv.Atoi(text)
-	noError(t, err)
+	expect.NoError(t, err)
 	return n
 }
 

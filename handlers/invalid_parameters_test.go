@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // valid are values for a route's required parameters.
@@ -39,7 +40,7 @@ func (s *server) wantInvalidRequest(t testing.TB, path string, details map[strin
 		invalid[name] = text
 	}
 	want := map[string]any{"status": "error", "error": map[string]any{"code": code, "message": message, "details": invalid}}
-	wantEqual(t, want, s.get(escapeQuery(path)).want(http.StatusBadRequest).object(), "%s", path)
+	expect.Equal(t, want, s.get(escapeQuery(path)).want(http.StatusBadRequest).object(), path)
 }
 
 // wantInvalidParameters checks for the 400 of a list that names exactly these parameters.
@@ -78,7 +79,7 @@ func TestParametersThatPHPAccepts(t *testing.T) {
 		"&&per_page=3&order=asc&=&x",
 		"per%5Fpage=3&order=asc",
 	} {
-		wantEqual(t, string(plain.body), string(s.get("/bookings?"+query).want(http.StatusOK).body), "?%s", query)
+		expect.Equal(t, string(plain.body), string(s.get("/bookings?"+query).want(http.StatusOK).body), fmt.Sprintf("?%s", query))
 	}
 	for _, yes := range []string{"1", "true", "TRUE", "yes", "on"} {
 		if _, ok := s.get("/bookings?per_page=1&include_meta=" + yes).want(http.StatusOK).records()[0]["meta"]; !ok {
@@ -160,13 +161,13 @@ func TestIgnoredParametersAreNamed(t *testing.T) {
 		{"many", "GET", "/v1/bookings?x" + strings.Join(strings.Split("abcdefghijklmnopqrst", ""), "&x"), "", nil, 200, "xa, xb, xc, xd, xe, xf, xg, xh, xi, xj, xk, xl, xm, xn, xo, xp, ..."},
 	} {
 		a := s.exchange(c.method, c.target, c.body, c.headers...)
-		wantEqual(t, c.status, a.status, "%s: status: %.300s", c.name, a.body)
-		wantEqual(t, c.ignored, a.header.Get("X-Ignored-Parameters"), "%s: X-Ignored-Parameters", c.name)
-		wantEqual(t, "", a.header.Get("Preference-Applied"), "%s: Preference-Applied", c.name)
+		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status: %.300s", c.name, a.body))
+		expect.Equal(t, c.ignored, a.header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
+		expect.Equal(t, "", a.header.Get("Preference-Applied"), fmt.Sprintf("%s: Preference-Applied", c.name))
 	}
 	first := s.get("/agents?namee=x").want(http.StatusOK)
 	again := s.do(http.MethodGet, "/v1/agents?namee=x", http.Header{"X-Api-Key": {s.key}, "If-None-Match": {first.header.Get("Etag")}}).want(http.StatusNotModified)
-	wantEqual(t, "namee", again.header.Get("X-Ignored-Parameters"), "unchanged")
+	expect.Equal(t, "namee", again.header.Get("X-Ignored-Parameters"), "unchanged")
 }
 
 // TestStrictHandling: with Prefer: handling=strict, and only then, parameters and fields that nothing reads are an error.
@@ -192,17 +193,17 @@ func TestStrictHandling(t *testing.T) {
 	} {
 		header := http.Header{"X-Api-Key": {c.key}, "Prefer": c.prefer}
 		a := s.do(http.MethodGet, target, maps.Clone(header))
-		wantEqual(t, "agentid, colour, statuss", a.header.Get("X-Ignored-Parameters"), "%s: X-Ignored-Parameters", c.name)
-		wantEqual(t, c.applied, a.header.Get("Preference-Applied"), "%s: Preference-Applied", c.name)
+		expect.Equal(t, "agentid, colour, statuss", a.header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
+		expect.Equal(t, c.applied, a.header.Get("Preference-Applied"), fmt.Sprintf("%s: Preference-Applied", c.name))
 		if !c.refused {
 			a.want(http.StatusOK)
 			continue
 		}
 		a.want(http.StatusBadRequest)
-		wantEqual(t, "invalid_parameters", a.at("error", "code"), "%s: code", c.name)
-		wantEqual(t, wrong, a.at("error", "details").(map[string]any), "%s: details", c.name)
+		expect.Equal(t, "invalid_parameters", a.at("error", "code"), fmt.Sprintf("%s: code", c.name))
+		expect.Equal(t, wrong, a.at("error", "details").(map[string]any), fmt.Sprintf("%s: details", c.name))
 		fine := s.do(http.MethodGet, "/v1/bookings?agent_id=1&_locale=user", maps.Clone(header)).want(http.StatusOK)
-		wantEqual(t, "", fine.header.Get("X-Ignored-Parameters"), "%s: X-Ignored-Parameters", c.name)
+		expect.Equal(t, "", fine.header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
 	}
 	before := s.database.Snapshot(t)
 	refused := s.exchange("PUT", "/v1/customers/1?lastname=Other", `{"first_name":"Written"}`, "Prefer", "handling=strict").want(http.StatusBadRequest)
@@ -218,7 +219,7 @@ func TestStrictHandling(t *testing.T) {
 		path, body, _ := strings.Cut(rest, " ")
 		a := s.write(method, path, body, "Prefer", "handling=strict")
 		wantCode(t, a, http.StatusBadRequest, "invalid_parameters")
-		wantEqual(t, wrong, a.at("error", "details").(map[string]any), "%s %s: %s", method, path, a.body)
+		expect.Equal(t, wrong, a.at("error", "details").(map[string]any), fmt.Sprintf("%s %s: %s", method, path, a.body))
 	}
 	for _, write := range []string{"POST /bookings/1/approve", "PUT /bookings/1", "DELETE /bookings/1", "POST /services"} {
 		method, path, _ := strings.Cut(write, " ")
@@ -248,7 +249,7 @@ func TestFieldsInTheQuery(t *testing.T) {
 		{"bad UTF-8", "PUT", "/v1/customers/1?first_name=%ff", "", "", 400, []string{"The query is not valid UTF-8"}},
 	} {
 		a := s.exchange(c.method, c.target, c.body, "Content-Type", c.contentType)
-		wantEqual(t, c.status, a.status, "%s: status: %s", c.name, a.body)
+		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status: %s", c.name, a.body))
 		if c.method == http.MethodPut && a.status == http.StatusOK {
 			a = s.get("/customers/1")
 		}
@@ -289,7 +290,7 @@ func TestJSONTextsInFields(t *testing.T) {
 		{"a text that looks like JSON", "PUT", "/v1/customers/1", "application/json", `{"notes":"{\"a\":1}"}`, 200, `"notes":"{\"a\":1}"`},
 	} {
 		a := s.exchange(c.method, c.target, c.body, "Content-Type", c.contentType)
-		wantEqual(t, c.status, a.status, "%s: status: %s", c.name, a.body)
+		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status: %s", c.name, a.body))
 		if c.method == http.MethodPut && a.status == http.StatusOK {
 			a = s.get("/customers/1")
 		}
@@ -315,7 +316,7 @@ func TestTooManyVariables(t *testing.T) {
 		for _, route := range []string{http.MethodPost + " /v1/bookings", http.MethodPost + " /v1/bookings/bulk", http.MethodPost + " /v1/payments", http.MethodPut + " /v1/customers/1"} {
 			method, path, _ := strings.Cut(route, " ")
 			a := s.send(method, path, header(c.contentType), c.body).want(http.StatusBadRequest)
-			wantEqual(t, `{"code":"rest_invalid_json","message":"`+c.message+`","data":{"status":400}}`, string(a.body), "%s: %s", name, route)
+			expect.Equal(t, `{"code":"rest_invalid_json","message":"`+c.message+`","data":{"status":400}}`, string(a.body), fmt.Sprintf("%s: %s", name, route))
 		}
 	}
 	for name, c := range map[string]struct{ query, message string }{
@@ -324,7 +325,7 @@ func TestTooManyVariables(t *testing.T) {
 	} {
 		for _, r := range routesOf(t) {
 			a := s.do(r.Method, "/v1"+r.Path+"?"+c.query, http.Header{"X-Api-Key": {s.key}}).want(http.StatusBadRequest)
-			wantEqual(t, `{"code":"rest_invalid_json","message":"`+c.message+`","data":{"status":400}}`, string(a.body), "%s: %s %s", name, r.Method, r.Path)
+			expect.Equal(t, `{"code":"rest_invalid_json","message":"`+c.message+`","data":{"status":400}}`, string(a.body), fmt.Sprintf("%s: %s %s", name, r.Method, r.Path))
 		}
 	}
 	s.do(http.MethodGet, "/v1/bookings?"+strings.Repeat("a&", 999)+"page=1", http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)

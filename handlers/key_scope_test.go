@@ -20,6 +20,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -178,7 +179,7 @@ func TestLimitedKeysSeeNothingElse(t *testing.T) {
 						booking := want.object()
 						data, _ := booking["data"].(map[string]any)
 						data["order"], data["transactions"] = nil, []any{}
-						wantEqual(t, booking, got.object(), "GET %s", path)
+						expect.Equal(t, booking, got.object(), fmt.Sprintf("GET %s", path))
 						continue
 					}
 					if got.status != want.status || string(got.body) != string(want.body) {
@@ -248,7 +249,7 @@ func generatedQueries(t *testing.T, s *server, route string) map[string][]string
 		queries[name] = nil
 		for _, value := range s.selected(values) {
 			query, err := url.ParseQuery(limitedBase[route])
-			noError(t, err)
+			expect.NoError(t, err)
 			query.Set(name, value)
 			if name == "page" {
 				query.Set("per_page", "1")
@@ -406,7 +407,7 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 		t.Errorf("no case for %v", slices.Sorted(maps.Keys(untested)))
 	}
 	same := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", "99998")).want(http.StatusBadRequest)
-	wantEqual(t, string(same.body), string(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", fmt.Sprint(of))).body), "a hidden customer, instead of an unknown one")
+	expect.Equal(t, string(same.body), string(s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`, "customer_id", fmt.Sprint(of))).body), "a hidden customer, instead of an unknown one")
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("agent_id", "1")+`]`).want(http.StatusBadRequest)
 	if strings.Contains(string(bulk.body), "available") {
 		t.Errorf("%s", bulk.body)
@@ -415,7 +416,7 @@ func TestLimitedKeysWriteNothingElse(t *testing.T) {
 
 	// Any agent means one of its own; inside the scope everything works.
 	any := s.write(http.MethodPost, "/bookings", friday("agent_id", `"any"`, "start_time", `"13:00"`, "customer_id", customer)).want(http.StatusCreated)
-	wantEqual(t, "5", any.at("data", "agent", "id"), "agent")
+	expect.Equal(t, "5", any.at("data", "agent", "id"), "agent")
 	s.write(http.MethodPut, "/bookings/"+mine, `{"start_date":"2027-02-12","price":12,"notes":"new"}`).want(http.StatusOK)
 	conflict := s.write(http.MethodPut, "/bookings/"+mine, `{"status":"cancelled"}`).want(http.StatusOK)
 	if conflict.at("data", "status") != "cancelled" || conflict.at("data", "order") != nil {
@@ -435,7 +436,7 @@ func TestConflictsTellNothingOfHiddenBookings(t *testing.T) {
 	conflicts := func(want any) {
 		t.Helper()
 		a := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusConflict)
-		wantEqual(t, fmt.Sprint(want), fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), "the conflicting booking")
+		expect.Equal(t, fmt.Sprint(want), fmt.Sprint(a.at("error", "details", "conflicting_booking_id")), "the conflicting booking")
 	}
 	conflicts(theirs)
 	s.key = s.limitedKey(domain.Scope{Locations: []int64{1}})
@@ -452,14 +453,14 @@ func TestLimitedKeysSeeRefunds(t *testing.T) {
 	s, _ := paidOrder(t)
 	s.write(http.MethodPost, "/payments", `{"order_id":1403,"amount":35,"kind":"refund"}`).want(http.StatusCreated)
 	agent, err := strconv.ParseInt(fmt.Sprint(s.get("/bookings/1441").at("data", "agent", "id")), 10, 64)
-	noError(t, err)
+	expect.NoError(t, err)
 	s.key = s.limitedKey(domain.Scope{Agents: []int64{agent}})
 	for way, shown := range map[string]any{
 		"list":   s.get("/bookings?booking_code="+fmt.Sprint(s.get("/bookings/1441").at("data", "booking_code"))).at("data", 0, "payment_status"),
 		"alone":  s.get("/bookings/1441").at("data", "payment_status"),
 		"change": s.write(http.MethodPut, "/bookings/1441", `{"custom_fields":{}}`).want(http.StatusOK).at("data", "payment_status"),
 	} {
-		wantEqual(t, "partially_refunded", shown, "%s", way)
+		expect.Equal(t, "partially_refunded", shown, way)
 	}
 }
 
@@ -539,7 +540,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 		body := friday("start_time", fmt.Sprintf(`"1%d:00"`, 3+2*i), "customer_id", "", "customer", described)
 		before := s.database.Snapshot(t)
 		dry := s.write(http.MethodPost, "/bookings?dry_run=true", body).want(http.StatusOK)
-		wantEqual(t, "0", fmt.Sprint(dry.at("data", "customer", "id")), "the id that a dry run shows")
+		expect.Equal(t, "0", fmt.Sprint(dry.at("data", "customer", "id")), "the id that a dry run shows")
 		made := s.write(http.MethodPost, "/bookings", body, "Idempotency-Key", c.id).want(http.StatusCreated)
 		for _, change := range fixtures.Changes(before, before.Again(t)) {
 			if change.Table == "latepoint_customers" && len(change.Changed) > 1 || change.Table == "users" || change.Table == "usermeta" {
@@ -568,7 +569,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 			for query, found := range map[string]int{
 				"customer_phone=" + c.phone: 0, "customer_phone=5550": 1 + i, "customer_email=" + c.email: 1, "search=Quell&customer_id=" + c.id: 0, "search=gUESs": 1 + i, "search=" + c.email[:4]: 1, "customer_id=" + c.id: 1,
 			} {
-				wantEqual(t, found, len(s.get("/bookings?"+query).want(http.StatusOK).records()), "found by GET /bookings?%s", query)
+				expect.Equal(t, found, len(s.get("/bookings?"+query).want(http.StatusOK).records()), fmt.Sprintf("found by GET /bookings?%s", query))
 			}
 			if names := each(s.get("/bookings?sort=customer_name&order=asc&per_page=100&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).records(), func(b map[string]any) string {
 				return fmt.Sprint(b["customer"].(map[string]any)["first_name"])
@@ -585,7 +586,7 @@ func TestLimitedKeysTakeNobodyOver(t *testing.T) {
 		if a := s.get("/bookings/" + booking).want(http.StatusOK); a.at("data", "customer", "last_name") != "Quell" || !strings.HasSuffix(fmt.Sprint(a.at("data", "customer", "phone")), c.phone) {
 			t.Errorf("%s", a.body)
 		}
-		wantEqual(t, 1, len(s.get("/bookings?search=Quell&customer_id="+c.id+"&agent_id=5").records()), "bookings found")
+		expect.Equal(t, 1, len(s.get("/bookings?search=Quell&customer_id="+c.id+"&agent_id=5").records()), "bookings found")
 	}
 	// A customer named by id is one whom the key sees, as it sees them.
 	s.key = other
@@ -645,7 +646,7 @@ func TestNewKeysInheritNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want := 9; want < 11; want++ {
-		wantEqual(t, fmt.Sprint(want), fmt.Sprint(s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id")), "id of the new webhook")
+		expect.Equal(t, fmt.Sprint(want), fmt.Sprint(s.write(http.MethodPost, "/webhooks", newWebhook).want(http.StatusCreated).at("data", "id")), "id of the new webhook")
 	}
 	s.key = old
 	s.get("/status").want(http.StatusUnauthorized)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -22,7 +23,7 @@ import (
 func privateTexts(t *testing.T, s *server) []string {
 	t.Helper()
 	config, err := mysql.ParseDSN(s.database.DSN)
-	noError(t, err)
+	expect.NoError(t, err)
 	texts := []string{s.key, "wrong-key-of-somebody", "rita.neu@example.test", "+49 30 1234", "30 1234", "Neumann-Geheim", "Second floor, please"}
 	if config.Passwd != "" {
 		texts = append(texts, config.Passwd)
@@ -89,7 +90,7 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 		t.Errorf("only %d entries for the console", len(entries))
 	}
 	log := s.log.String() + strings.Join(entries, "\n")
-	wantEqual(t, requests, strings.Count(log, `"msg":"request"`), "lines of requests")
+	expect.Equal(t, requests, strings.Count(log, `"msg":"request"`), "lines of requests")
 	wantContains(t, `"msg":"request failed"`, log, "the log")
 	words := map[string]bool{}
 	for _, word := range strings.FieldsFunc(log, func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -120,7 +121,7 @@ func TestLoggedRequests(t *testing.T) {
 			var lines []logged
 			for text := range strings.Lines(s.log.String()) {
 				var line logged
-				noError(t, json.Unmarshal([]byte(text), &line))
+				expect.NoError(t, json.Unmarshal([]byte(text), &line))
 				lines = append(lines, line)
 			}
 			if len(lines) != 2 || lines[0].Code != "" || lines[1].Code != "booking_not_found" {

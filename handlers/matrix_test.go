@@ -10,6 +10,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -44,7 +45,7 @@ func TestOperationsReadTheParametersOfTheirPaths(t *testing.T) {
 				parameters = append(parameters, name)
 			}
 		}
-		wantEqual(t, r.PathParameters, parameters, "%s %s: parameters of the path", r.Method, r.Path)
+		expect.Equal(t, r.PathParameters, parameters, fmt.Sprintf("%s %s: parameters of the path", r.Method, r.Path))
 	}
 }
 
@@ -94,7 +95,7 @@ func TestCORS(t *testing.T) {
 		return s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.key}, "Origin": {origin}}).want(http.StatusOK).header
 	}
 	header := ask("https://app.example")
-	wantEqual(t, "https://app.example", header.Get("Access-Control-Allow-Origin"), "allowed origin")
+	expect.Equal(t, "https://app.example", header.Get("Access-Control-Allow-Origin"), "allowed origin")
 	exposed := strings.Split(header.Get("Access-Control-Expose-Headers"), ",")
 	for name := range header {
 		mustExpose := strings.Contains(name, "Ratelimit") || name == "X-Request-Id"
@@ -163,7 +164,7 @@ func TestRoutesNeedTheirPermission(t *testing.T) {
 			a.want(http.StatusForbidden)
 			want := fmt.Sprintf(`{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission %s",`+
 				`"details":{"required_permission":"%s","current_permissions":["%s"]}}}`, r.Permission, r.Permission, permission)
-			wantEqual(t, want, string(a.body), "%s %s with %s: %s", r.Method, r.Path, permission, a.body)
+			expect.Equal(t, want, string(a.body), fmt.Sprintf("%s %s with %s: %s", r.Method, r.Path, permission, a.body))
 		}
 	}
 }
@@ -267,7 +268,7 @@ func TestUnknownRecords(t *testing.T) {
 	wantCode(t, s.write(http.MethodPut, "/orders/1403/invoices/10", `{"status":"void"}`), http.StatusNotFound, "invoice_not_found")
 	wantNoWrites(t, "unknown records", before)
 	for _, id := range []string{"%37", "07", "0000000007", "7/"} {
-		wantEqual(t, string(s.get("/bookings/7").want(http.StatusOK).body), string(s.get("/bookings/"+id).body), "/bookings/%s", id)
+		expect.Equal(t, string(s.get("/bookings/7").want(http.StatusOK).body), string(s.get("/bookings/"+id).body), fmt.Sprintf("/bookings/%s", id))
 	}
 }
 
@@ -281,6 +282,6 @@ func TestBasePaths(t *testing.T) {
 	for _, path := range []string{"/status", "/v2/status", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5",
 		"/wp-json//latepoint-api/v1/status", "/wp-json/latepoint-api/v1//status", "//example.org/v1/status"} {
 		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusNotFound)
-		wantEqual(t, noRoute, string(a.body), "%s: %s", path, a.body)
+		expect.Equal(t, noRoute, string(a.body), fmt.Sprintf("%s: %s", path, a.body))
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -47,7 +48,7 @@ func (s *server) agent(t testing.TB, key string) agentClient {
 	t.Cleanup(listener.Close)
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: listener.URL + "/mcp", HTTPClient: &http.Client{Transport: sendKey(key)}}, nil)
-	noError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return agentClient{t, session}
 }
@@ -118,7 +119,7 @@ func (o outcome) refused(code string) outcome {
 func (a agentClient) toolNames() (names []string) {
 	a.t.Helper()
 	list, err := a.session.ListTools(a.t.Context(), nil)
-	noError(a.t, err)
+	expect.NoError(a.t, err)
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 	}
@@ -138,19 +139,19 @@ func TestAgentBooks(t *testing.T) {
 	cursor := a.call("changes", `{}`).done().at("changes", "cursor")
 
 	services := a.call("services", `{'agent_id':5}`).done()
-	wantEqual(t, s.get("/services?agent_id=5&status=active&visibility=visible&include=agents,locations,extras").want(http.StatusOK).at("pagination", "total"), services.at("services", "pagination", "total"), "services")
+	expect.Equal(t, s.get("/services?agent_id=5&status=active&visibility=visible&include=agents,locations,extras").want(http.StatusOK).at("pagination", "total"), services.at("services", "pagination", "total"), "services")
 	if zone, now := services.at("timezone"), services.at("now"); zone != "Europe/Berlin" || now != "2026-11-21T01:43:00+01:00" {
 		t.Errorf("time at the site: %v %v", zone, now)
 	}
 	const slot = `'service_id':4,'agent_id':5,'location_id':1`
 	const route = "/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05"
 	free := a.call("free_times", `{`+slot+`,'date':'2027-02-05'}`).done()
-	wantEqual(t, s.get(route).want(http.StatusOK).object(), free.at("free_times"), "free times")
+	expect.Equal[any](t, s.get(route).want(http.StatusOK).object(), free.at("free_times"), "free times")
 	a.call("free_times", `{`+slot+`,'duration':35,'date':'2027-02-05'}`).refused("invalid_request")
 	other := a.call("free_times", `{`+slot+`,'duration':35,'any_duration':true,'date':'2027-02-05'}`).done()
-	wantEqual(t, json.Number("35"), other.at("free_times", "data", "duration"), "free times of another duration: %s", other.body)
+	expect.Equal[any](t, json.Number("35"), other.at("free_times", "data", "duration"), fmt.Sprintf("free times of another duration: %s", other.body))
 	anybody := a.call("free_times", `{'service_id':4,'date':'2027-02-05','date_to':'2027-02-12'}`).done()
-	wantEqual(t, "any", anybody.at("free_times", "data", "agent_id"), "free times of anybody: %s", anybody.body)
+	expect.Equal(t, "any", anybody.at("free_times", "data", "agent_id"), fmt.Sprintf("free times of anybody: %s", anybody.body))
 
 	const customer = `'customer':{'first_name':'Rita','last_name':'Neu','email':'rita.neu@example.test'}`
 	const booking = slot + `,'start_date':'2027-02-05','start_time':'10:00',` + customer
@@ -173,7 +174,7 @@ func TestAgentBooks(t *testing.T) {
 	a.call("book", `{'idempotency_key':'rita-2027-02-05','notes':'other',`+booking+`}`).refused("idempotency_key_reused")
 
 	taken := a.call("book", `{'idempotency_key':'otto-2027-02-05','customer_id':9,`+slot+`,'start_date':'2027-02-05','start_time':'10:00'}`).refused("time_slot_unavailable")
-	wantEqual(t, s.get(route).at("data", "available_slots"), taken.at("error", "details", "available_slots"), "alternatives")
+	expect.Equal(t, s.get(route).at("data", "available_slots"), taken.at("error", "details", "available_slots"), "alternatives")
 	why := a.call("why_not_free", `{`+slot+`,'date':'2027-02-05'}`).done()
 	if diff := cmp.Diff(s.get(route+"&explain=1").at("data", "explain"), why.at("why_not_free", "data", "explain")); diff != "" || !strings.Contains(string(why.body), `"booking_id":`+id) {
 		t.Errorf("why (-route +tool):\n%s%s", diff, why.body)
@@ -181,7 +182,7 @@ func TestAgentBooks(t *testing.T) {
 
 	const later = `'start_date':'2027-02-05','start_time':'14:00'`
 	a.call("reschedule", `{'idempotency_key':'move-rita','id':`+id+`,`+later+`,'dry_run':true}`).done()
-	wantEqual(t, "10:00", s.get("/bookings/"+id).at("data", "start_time"), "start after the dry run")
+	expect.Equal(t, "10:00", s.get("/bookings/"+id).at("data", "start_time"), "start after the dry run")
 	for range 2 {
 		moved := a.call("reschedule", `{'idempotency_key':'move-rita','id':`+id+`,`+later+`}`).done()
 		if moved.at("reschedule", "data", "start_time") != "14:00" || s.get("/bookings/"+id).at("data", "start_time") != "14:00" {
@@ -190,15 +191,15 @@ func TestAgentBooks(t *testing.T) {
 	}
 	// A repetition neither moves the booking again nor notices what happened since.
 	s.write(http.MethodPut, "/bookings/"+id, `{"start_time":"15:00"}`).want(http.StatusOK)
-	wantEqual(t, true, a.call("reschedule", `{'idempotency_key':'move-rita','id':`+id+`,`+later+`}`).done().at("repeated"), "repeated")
-	wantEqual(t, "15:00", s.get("/bookings/"+id).at("data", "start_time"), "start after the repetition")
+	expect.Equal(t, true, a.call("reschedule", `{'idempotency_key':'move-rita','id':`+id+`,`+later+`}`).done().at("repeated"), "repeated")
+	expect.Equal(t, "15:00", s.get("/bookings/"+id).at("data", "start_time"), "start after the repetition")
 
 	day := a.call("bookings", `{'date_from':'2027-02-05','date_to':'2027-02-05','search':'rita neu'}`).done()
 	if len(day.at("bookings", "data").([]any)) != 1 || fmt.Sprint(day.at("bookings", "data", 0, "id")) != id {
 		t.Errorf("bookings: %s", day.body)
 	}
 	for range 2 {
-		wantEqual(t, "cancelled", a.call("cancel", `{'id':`+id+`}`).done().at("cancel", "data", "status"), "cancelled")
+		expect.Equal(t, "cancelled", a.call("cancel", `{'id':`+id+`}`).done().at("cancel", "data", "status"), "cancelled")
 	}
 	a.followed(fmt.Sprint(cursor), func(c map[string]any) bool {
 		return fmt.Sprint(c["resource_id"]) == id && c["new_status"] == "cancelled"
@@ -236,7 +237,7 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 	s := sharedServer(t, fixtures.SiteA().WithFewBookings())
 	a := s.agent(t, s.key)
 	list, err := a.session.ListTools(t.Context(), nil)
-	noError(t, err)
+	expect.NoError(t, err)
 	var told []string
 	for _, tool := range list.Tools {
 		hints := tool.Annotations
@@ -252,13 +253,13 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 			t.Errorf("%s: %v", tool.Name, tool.InputSchema)
 		}
 		required := fmt.Sprint(tool.InputSchema.(map[string]any)["required"])
-		wantEqual(t, tool.Name == "book" || tool.Name == "reschedule", strings.Contains(required, "idempotency_key"), "%s demands a key", tool.Name)
+		expect.Equal(t, tool.Name == "book" || tool.Name == "reschedule", strings.Contains(required, "idempotency_key"), fmt.Sprintf("%s demands a key", tool.Name))
 	}
 	want := []string{
 		"book reads false, destroys false", "bookings reads true", "cancel reads false, destroys true", "changes reads true",
 		"free_times reads true", "reschedule reads false, destroys true", "services reads true", "why_not_free reads true",
 	}
-	wantEqual(t, want, told, "tools")
+	expect.Equal(t, want, told, "tools")
 	if _, err := a.session.CallTool(t.Context(), &sdk.CallToolParams{Name: "drop_tables"}); err == nil {
 		t.Error("an unknown tool answered")
 	}
@@ -306,18 +307,18 @@ func TestToolsOfAKey(t *testing.T) {
 		t.Run(c.permissions, func(t *testing.T) {
 			t.Parallel()
 			a := s.agent(t, s.newKey(strings.Split(c.permissions, ",")...))
-			wantEqual(t, c.shown, strings.Join(a.toolNames(), " "), "shown")
+			expect.Equal(t, c.shown, strings.Join(a.toolNames(), " "), "shown")
 			arguments := std.Or(map[string]string{
 				"book":       `{'idempotency_key':'k-perm-1','service_id':4,'start_date':'2027-02-05','start_time':'10:00','customer_id':9}`,
 				"free_times": `{'service_id':4,'date':'2027-02-05'}`, "cancel": `{'id':7}`,
 			}[c.tool], `{}`)
-			wantEqual(t, c.lacks, a.call(c.tool, arguments).refused("insufficient_permissions").at("error", "details", "required_permission"), "permission for %s", c.tool)
+			expect.Equal[any](t, c.lacks, a.call(c.tool, arguments).refused("insufficient_permissions").at("error", "details", "required_permission"), fmt.Sprintf("permission for %s", c.tool))
 		})
 	}
 	t.Run("a part of a tool", func(t *testing.T) {
 		t.Parallel()
 		a := s.agent(t, s.newKey("read_agents", "read_availability"))
-		wantEqual(t, "read_bookings", a.call("free_times", `{'booking_id':7,'date':'2027-02-05'}`).refused("insufficient_permissions").at("error", "details", "required_permission"), "the permission needed")
+		expect.Equal(t, "read_bookings", a.call("free_times", `{'booking_id':7,'date':'2027-02-05'}`).refused("insufficient_permissions").at("error", "details", "required_permission"), "the permission needed")
 	})
 }
 
@@ -344,7 +345,7 @@ func TestToolsInScope(t *testing.T) {
 	if want := len(s.texts("SELECT id FROM wp_latepoint_bookings WHERE " + withinSQL(scope))); fmt.Sprint(found.at("bookings", "pagination", "total")) != fmt.Sprint(want) || want == 0 {
 		t.Errorf("%v of %d bookings", found.at("bookings", "pagination", "total"), want)
 	}
-	wantEqual(t, 1, len(a.call("services", `{}`).done().at("services", "data").([]any)), "services")
+	expect.Equal(t, 1, len(a.call("services", `{}`).done().at("services", "data").([]any)), "services")
 
 	masked := s.agent(t, s.maskedKey())
 	email := masked.call("bookings", `{'per_page':1}`).done().at("bookings", "data", 0, "customer", "untrusted", "email")
@@ -437,11 +438,11 @@ func TestToolsBehindTheSameDoor(t *testing.T) {
 		"a notification":  {`{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil, 202},
 	} {
 		got := s.post(c.message, c.headers...)
-		wantEqual(t, c.status, got.status, "%s: %s", name, got.body)
+		expect.Equal(t, c.status, got.status, fmt.Sprintf("%s: %s", name, got.body))
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		a := s.exchange(method, "/mcp", "", "X-Api-Key", "").want(http.StatusMethodNotAllowed)
-		wantEqual(t, http.MethodPost, a.header.Get("Allow"), "Allow after %s", method)
+		expect.Equal(t, http.MethodPost, a.header.Get("Allow"), fmt.Sprintf("Allow after %s", method))
 	}
 	for range 3 {
 		s.post(listMessage, "X-Api-Key", "lp_live_wrong").want(http.StatusUnauthorized)
@@ -463,7 +464,7 @@ func TestToolsCostWhatTheirRequestsCost(t *testing.T) {
 	}
 	free := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"free_times","arguments":{"service_id":4,"date":"2027-02-01","date_to":"2027-02-10"}}}`
 	for i, c := range []struct{ message, left string }{{listMessage, "7"}, {servicesMessage, "6"}, {free, "4"}, {free, "2"}} {
-		wantEqual(t, c.left, remaining(c.message), "left after message %d", i)
+		expect.Equal(t, c.left, remaining(c.message), fmt.Sprintf("left after message %d", i))
 	}
 	remaining(servicesMessage)
 	if refused := s.post(free).want(http.StatusOK); !strings.Contains(string(refused.body), "rate_limit_exceeded") || !strings.Contains(string(refused.body), "retry_after_seconds") {
@@ -473,7 +474,7 @@ func TestToolsCostWhatTheirRequestsCost(t *testing.T) {
 	var line struct{ Route, Tool, Code string }
 	for text := range strings.Lines(s.log.String()) {
 		if strings.Contains(text, "free_times") {
-			noError(t, json.Unmarshal([]byte(text), &line))
+			expect.NoError(t, json.Unmarshal([]byte(text), &line))
 		}
 	}
 	if line.Route != "/mcp" || line.Tool != "free_times" || line.Code != "rate_limit_exceeded" {

@@ -27,6 +27,7 @@ import (
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/adapter/slots"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
@@ -49,7 +50,7 @@ func scrapeFrom(t *testing.T, admin *monitor.Admin, m *monitor.Metrics) map[stri
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(recorder.Body.Bytes()))
-	noError(t, err)
+	expect.NoError(t, err)
 	return families
 }
 
@@ -72,7 +73,7 @@ func wantSamples(t *testing.T, families map[string]*dto.MetricFamily, name strin
 	t.Helper()
 	got := samples(families[name])
 	for labels, value := range want {
-		wantEqual(t, value, got[labels], "%s{%s}", name, labels)
+		expect.Equal(t, value, got[labels], fmt.Sprintf("%s{%s}", name, labels))
 		delete(got, labels)
 	}
 	if len(got) > 0 {
@@ -142,7 +143,7 @@ func TestMetricsOfRequests(t *testing.T) {
 		t.Error("no metrics of the runtime or the process")
 	}
 	problems, err := promlint.NewWithMetricFamilies(slices.Collect(maps.Values(got))).Lint()
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, problem := range problems {
 		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}
@@ -255,14 +256,14 @@ func TestKeysBeyondALimitShareALabel(t *testing.T) {
 // TestProfiles: profiles are served only if enabled, and without the command line.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	wantEqual(t, http.StatusNotFound, probe(t, newAdmin(), http.MethodGet, "/debug/pprof/").Code, "status where profiles are off")
+	expect.Equal(t, http.StatusNotFound, probe(t, newAdmin(), http.MethodGet, "/debug/pprof/").Code, "status where profiles are off")
 	admin := newAdmin()
 	admin.ServeProfiles()
 	for path, want := range map[string]int{
 		"/debug/pprof/": http.StatusOK, "/debug/pprof/goroutine": http.StatusOK, "/debug/pprof/heap": http.StatusOK,
 		"/debug/pprof/symbol": http.StatusOK, "/debug/pprof/cmdline": http.StatusNotFound, "/debug/pprof/nothing": http.StatusNotFound,
 	} {
-		wantEqual(t, want, probe(t, admin, http.MethodGet, path).Code, "%s: status", path)
+		expect.Equal(t, want, probe(t, admin, http.MethodGet, path).Code, fmt.Sprintf("%s: status", path))
 	}
 }
 
@@ -326,12 +327,12 @@ func TestMetricsDocument(t *testing.T) {
 		}
 	}
 	if *update {
-		noError(t, os.WriteFile("METRICS.md", []byte(text.String()), 0o644))
+		expect.NoError(t, os.WriteFile("METRICS.md", []byte(text.String()), 0o644))
 		return
 	}
 	want, err := os.ReadFile("METRICS.md")
-	noError(t, err)
-	wantEqual(t, string(want), text.String(), "METRICS.md")
+	expect.NoError(t, err)
+	expect.Equal(t, string(want), text.String(), "METRICS.md")
 }
 
 const (
@@ -348,7 +349,7 @@ var target = []string{"job", "instance"}
 func documentedMetrics(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("METRICS.md")
-	noError(t, err)
+	expect.NoError(t, err)
 	metrics := map[string]string{"up": " ", "process_start_time_seconds": " ", "process_cpu_seconds_total": " ", "process_resident_memory_bytes": " "}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(bookside_[a-z_]+)` (\\| [a-z]+ \\| [^|]* \\|)").FindAllStringSubmatch(string(text), -1) {
 		metrics[row[1]] = row[2]
@@ -385,13 +386,13 @@ func dashboardExpressions(t *testing.T) (found []expression) {
 func ruleExpressions(t *testing.T) (found []expression) {
 	t.Helper()
 	text, err := os.ReadFile(rulesFile)
-	noError(t, err)
+	expect.NoError(t, err)
 	var file struct {
 		Groups []struct {
 			Rules []struct{ Alert, Expr string }
 		}
 	}
-	noError(t, yaml.Unmarshal(text, &file))
+	expect.NoError(t, yaml.Unmarshal(text, &file))
 	for _, group := range file.Groups {
 		for _, rule := range group.Rules {
 			found = append(found, expression{rule.Alert, rule.Expr})
@@ -403,7 +404,7 @@ func ruleExpressions(t *testing.T) (found []expression) {
 func readJSON(t *testing.T, path string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	noError(t, err)
+	expect.NoError(t, err)
 	if err := json.Unmarshal(text, into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -475,7 +476,7 @@ func TestAlertRules(t *testing.T) {
 		fmt.Fprintf(&queries, "      - {record: 'query_%d', expr: %q}\n", i, e.text)
 	}
 	dashboardRules := filepath.Join(t.TempDir(), "dashboard.yml")
-	noError(t, os.WriteFile(dashboardRules, []byte(queries.String()), 0o600))
+	expect.NoError(t, os.WriteFile(dashboardRules, []byte(queries.String()), 0o600))
 	for _, args := range [][]string{
 		{"check", "rules", rulesFile, dashboardRules},
 		{"test", "rules", rulesTestFile},
@@ -485,7 +486,7 @@ func TestAlertRules(t *testing.T) {
 		}
 	}
 	tests, err := os.ReadFile(rulesTestFile)
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, e := range ruleExpressions(t) {
 		wantContains(t, `alertname="`+e.where+`"`, string(tests), "tests of rules, in which %s fires,", e.where)
 	}

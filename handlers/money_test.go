@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestPaymentsFollowTheirOrder: a payment belongs to its order's customer, and moves with it to another
@@ -41,11 +42,11 @@ func TestPaymentsFollowTheirOrder(t *testing.T) {
 		if !of(kept, payment) || of(duplicate, payment) {
 			t.Errorf("%s: the payment stayed with the customer of before", name)
 		}
-		wantEqual(t, 1, s.count("bookside_change_inbox", "resource = 'payments' AND kind = 'updated' AND resource_id = "+payment), "%s: entries of the payment in the journal", name)
+		expect.Equal(t, 1, s.count("bookside_change_inbox", "resource = 'payments' AND kind = 'updated' AND resource_id = "+payment), fmt.Sprintf("%s: entries of the payment in the journal", name))
 		s.write(http.MethodDelete, "/customers/"+duplicate, "").want(http.StatusOK)
-		wantEqual(t, "fully_paid", s.get("/orders/"+order).want(http.StatusOK).at("payment_status"), "%s: the order", name)
+		expect.Equal(t, "fully_paid", s.get("/orders/"+order).want(http.StatusOK).at("payment_status"), fmt.Sprintf("%s: the order", name))
 		s.wantFields(t, "/payments/"+payment, map[string]any{"amount": "40.0000", "customer_id": kept})
-		wantEqual(t, "40.00", s.get("/customers/"+kept).at("data", "stats", "total_spent"), "%s: spent", name)
+		expect.Equal(t, "40.00", s.get("/customers/"+kept).at("data", "stats", "total_spent"), fmt.Sprintf("%s: spent", name))
 		s.write(http.MethodDelete, "/bookings/"+booking+"?force=true", "").want(http.StatusOK)
 	}
 }
@@ -72,7 +73,7 @@ func wantMoney(t *testing.T, s *server, step, spent, status, invoice string) {
 		fmt.Sprint(order.at("payment_status")), fmt.Sprint(s.get("/bookings/1441").at("data", "payment_status")),
 		fmt.Sprint(s.get("/orders/1403/invoices/1270").at("data", "status")),
 	}
-	wantEqual(t, []string{spent, status, status, invoice}, got, "%s: spent, order, booking and invoice", step)
+	expect.Equal(t, []string{spent, status, status, invoice}, got, fmt.Sprintf("%s: spent, order, booking and invoice", step))
 	if !slices.Contains(idsOf(s.get("/orders?payment_status="+status+"&per_page=100&sort=id").at("data")), "1403") {
 		t.Errorf("%s: the filter does not find the order", step)
 	}
@@ -247,7 +248,7 @@ func TestMoneyOfAnOrder(t *testing.T) {
 		}
 		wantMoney(t, s, step.method+" "+step.body, step.spent, step.status, step.invoice)
 	}
-	wantEqual(t, 0, s.count("latepoint_transaction_refunds", "1"), "refunds left of the deleted payment")
+	expect.Equal(t, 0, s.count("latepoint_transaction_refunds", "1"), "refunds left of the deleted payment")
 }
 
 // TestRefusedPayments: what the rules of payments refuse is refused in words, and nothing is written.
@@ -291,7 +292,7 @@ func TestCustomerOfAPayment(t *testing.T) {
 		{"UPDATE wp_latepoint_orders SET customer_id = 0 WHERE id = 1403", `{"order_id":1403,"amount":10,"customer_id":12}`, "12"},
 	} {
 		s.database.Execute(t, c.arrange)
-		wantEqual(t, c.want, s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated).at("data", "customer_id"), "%s: the payment's customer", c.body)
+		expect.Equal[any](t, c.want, s.write(http.MethodPost, "/payments", c.body).want(http.StatusCreated).at("data", "customer_id"), fmt.Sprintf("%s: the payment's customer", c.body))
 	}
 }
 
@@ -320,7 +321,7 @@ func TestPaymentsKeepTheirCustomer(t *testing.T) {
 		if c.kept && string(a.body) != want || !c.kept && a.status != http.StatusOK {
 			t.Errorf("%+v: %d %s", c, a.status, a.body)
 		}
-		wantEqual(t, c.order == "8000000" && !c.kept, s.get("/payments/90001").status == http.StatusNotFound, "%+v: the payment is lost", c)
+		expect.Equal(t, c.order == "8000000" && !c.kept, s.get("/payments/90001").status == http.StatusNotFound, fmt.Sprintf("%+v: the payment is lost", c))
 		if c.kept {
 			wantNoWrites(t, fmt.Sprintf("%+v", c), before)
 		}
@@ -351,7 +352,7 @@ func TestOrdersTakeValidCoupons(t *testing.T) {
 	s.database.Execute(t, `UPDATE wp_latepoint_coupons SET rules = CONCAT('{"service_ids":"', (SELECT service_id FROM wp_latepoint_bookings WHERE id = 1441), '","agent_ids":""}') WHERE code = 'SERVICE'`)
 	s.write(http.MethodPut, "/orders/1403", `{"coupon_code":"SERVICE"}`).want(http.StatusOK)
 	s.database.Execute(t, "DROP TABLE wp_latepoint_coupons")
-	wantEqual(t, "winter", s.write(http.MethodPut, order, `{"coupon_code":"winter"}`).want(http.StatusOK).at("coupon_code"), "stored")
+	expect.Equal(t, "winter", s.write(http.MethodPut, order, `{"coupon_code":"winter"}`).want(http.StatusOK).at("coupon_code"), "stored")
 }
 
 // TestCouponIsUsedOnce: of several orders that are made, or reopened, at the same time, one gets the last use.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // TestOpenAPI compares the document with the golden one, and requests it under every base path without a
@@ -33,7 +34,7 @@ func TestOpenAPI(t *testing.T) {
 	golden(t, "openapi", s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
 	for path, server := range map[string]string{"/v1": "/v1", "/wp-json/latepoint-api/v1": "/wp-json/latepoint-api/v1"} {
 		a := s.do(http.MethodGet, path+"/openapi.json", nil).want(http.StatusOK)
-		wantEqual(t, server, a.at("servers", 0, "url"), "%s: server", path)
+		expect.Equal[any](t, server, a.at("servers", 0, "url"), fmt.Sprintf("%s: server", path))
 		tag := a.header.Get("ETag")
 		if again := s.do(http.MethodGet, path+"/openapi.json", http.Header{"If-None-Match": {tag}}).want(http.StatusNotModified); len(again.body) > 0 {
 			t.Errorf("%s: a body with 304", path)
@@ -64,7 +65,7 @@ func TestDocsInABrowser(t *testing.T) {
 	before := s.database.Snapshot(t)
 	for _, path := range []string{"/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		traffic := browser.Watch(page, t)
-		noError(t, chromedp.Do(page, chromedp.EmulateViewport(1200, 1000), chromedp.Navigate(server.URL+path)))
+		expect.NoError(t, chromedp.Do(page, chromedp.EmulateViewport(1200, 1000), chromedp.Navigate(server.URL+path)))
 		for operation, method := range map[string]string{"bookings-listBookings": "get", "bookings-createBooking": "post"} {
 			got, err := chromedp.Run(page, chromedp.Evaluate[executed](fmt.Sprintf(executeScript, s.key, operation, method), chromedp.EvalAwaitPromise))
 			if err != nil || got.Status != http.StatusOK || !strings.Contains(got.Body, `"booking_code"`) {
@@ -120,7 +121,7 @@ const executeScript = `(async () => {
 func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 	s := smallServer(t)
 	sums, err := os.Open("openapi/swaggerui/SHA256SUMS")
-	noError(t, err)
+	expect.NoError(t, err)
 	defer sums.Close()
 	files := 0
 	for lines := bufio.NewScanner(sums); lines.Scan(); files++ {
@@ -138,7 +139,7 @@ func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 			t.Errorf("%s differs when compressed: %v", name, err)
 		}
 	}
-	wantEqual(t, 2, files, "files with a checksum")
+	expect.Equal(t, 2, files, "files with a checksum")
 }
 
 // TestDocsHeaders requests every file of the page, and files that do not belong to it.
@@ -161,7 +162,7 @@ func TestDocsHeaders(t *testing.T) {
 		s.do(http.MethodGet, path, nil).want(http.StatusNotFound)
 	}
 	a := s.do(http.MethodGet, "/v1/docs/", nil).want(http.StatusPermanentRedirect)
-	wantEqual(t, "../docs", a.header.Get("Location"), "a trailing slash redirects to")
+	expect.Equal(t, "../docs", a.header.Get("Location"), "a trailing slash redirects to")
 }
 
 // TestFrontPageLeadsOn follows the links of the page at the root.
@@ -169,7 +170,7 @@ func TestFrontPageLeadsOn(t *testing.T) {
 	s := smallServer(t)
 	front := s.do(http.MethodGet, "/", nil).want(http.StatusOK)
 	links := regexp.MustCompile(`href="([a-z][^":]*)"`).FindAllSubmatch(front.body, -1)
-	wantEqual(t, 3, len(links), "links")
+	expect.Equal(t, 3, len(links), "links")
 	for _, link := range links {
 		s.do(http.MethodGet, "/"+string(link[1]), nil).want(http.StatusOK)
 	}

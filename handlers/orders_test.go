@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var orderList = listing{path: "/orders", from: "{orders} o", order: "o.created_at DESC, o.id DESC"}
@@ -60,10 +61,10 @@ func TestOrderMeta(t *testing.T) {
 		"(1, 'discount_total', '12.5'), (1, 'notes', 'internal <b>'), (1, 'notes', 'a second row'), (2, 'discount_total', 'a lot'), (2, 'notes', NULL)")
 	for id, want := range map[string][2]any{"1": {"12.5000", "internal <b>"}, "2": {"0.0000", ""}, "3": {"0.0000", ""}} {
 		single := s.get("/orders/" + id).want(http.StatusOK)
-		wantEqual(t, want, [2]any{single.at("discount_total"), single.at("notes")}, "order %s: discount and notes", id)
+		expect.Equal(t, want, [2]any{single.at("discount_total"), single.at("notes")}, fmt.Sprintf("order %s: discount and notes", id))
 	}
 	row := s.get("/orders?sort=id&order=asc").want(http.StatusOK)
-	wantEqual(t, [2]any{"12.5000", "internal <b>"}, [2]any{row.at("data", 0, "discount_total"), row.at("data", 0, "notes")}, "in the list")
+	expect.Equal(t, [2]any{"12.5000", "internal <b>"}, [2]any{row.at("data", 0, "discount_total"), row.at("data", 0, "notes")}, "in the list")
 }
 
 func TestOrdersOfTheEdgeSite(t *testing.T) {
@@ -89,11 +90,11 @@ func TestOrderTransactions(t *testing.T) {
 func wantPage(t *testing.T, a answer, ids []string, page, size, total int) {
 	t.Helper()
 	a.want(http.StatusOK)
-	wantEqual(t, ids, idsOf(a.at("data")), "ids")
+	expect.Equal(t, ids, idsOf(a.at("data")), "ids")
 	root := members(t, a.body)
 	pages := (total + size - 1) / size
 	want := fmt.Sprintf(`{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}`, page, size, total, pages, page < pages, page > 1)
-	wantEqual(t, want, string(root["pagination"]), "pagination")
+	expect.Equal(t, want, string(root["pagination"]), "pagination")
 }
 
 func TestInvoices(t *testing.T) {
@@ -149,17 +150,17 @@ func TestActivitiesShowBundles(t *testing.T) {
 		} `json:"order_data_vars"`
 	}
 	description := rowsOf(t, s.database, "SELECT description FROM wp_latepoint_activities WHERE code = 'order_updated'")[0]
-	noError(t, json.Unmarshal([]byte(description), &logged))
+	expect.NoError(t, json.Unmarshal([]byte(description), &logged))
 	for _, state := range []string{"new", "old"} {
 		var shown []string
 		for _, item := range logged.Vars[state].Items {
 			if item.Variant == "bundle" {
 				var data struct{ ID, Name any }
-				noError(t, json.Unmarshal(item.Data, &data))
+				expect.NoError(t, json.Unmarshal(item.Data, &data))
 				shown = append(shown, fmt.Sprintf("%T %v|%v", data.ID, data.ID, data.Name))
 			}
 		}
-		wantEqual(t, []string{"string " + bundle, "<nil> <nil>|<nil>"}, shown, "%s", state)
+		expect.Equal(t, []string{"string " + bundle, "<nil> <nil>|<nil>"}, shown, state)
 	}
 }
 
@@ -171,7 +172,7 @@ func TestWhatIsUnderOrders(t *testing.T) {
 		for _, order := range s.texts("SELECT id FROM {orders}") {
 			of := listing{path: "/orders/" + order + "/" + kind + "s"}
 			own := s.texts("SELECT id FROM {" + table + "} WHERE order_id = " + order + " ORDER BY id")
-			wantEqual(t, own, of.allIDs(t, s, ""), "%ss of order %s", kind, order)
+			expect.Equal(t, own, of.allIDs(t, s, ""), fmt.Sprintf("%ss of order %s", kind, order))
 			for _, id := range append(s.texts("SELECT id FROM {"+table+"} ORDER BY id"), "0", "8388608", "99999999999999999999") {
 				path := of.path + "/" + id
 				if !slices.Contains(own, id) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
 )
@@ -73,7 +74,7 @@ func TestRequestsNeedOneConnection(t *testing.T) {
 func lockAgents(t *testing.T, database *fixtures.Database) (unlock func()) {
 	t.Helper()
 	conn, err := database.SQL.Conn(t.Context())
-	noError(t, err)
+	expect.NoError(t, err)
 	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES wp_latepoint_agents WRITE"); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func waitForLocks(t *testing.T, database *fixtures.Database, statements int) {
 	t.Helper()
 	for {
 		waiting, err := database.Threads(t.Context(), "db = DATABASE() AND state = 'Waiting for table metadata lock'")
-		noError(t, err)
+		expect.NoError(t, err)
 		if len(waiting) >= statements {
 			return
 		}
@@ -268,7 +269,7 @@ func dial(t *testing.T, address string) net.Conn {
 		return err
 	}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", address)
-	noError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -285,7 +286,7 @@ func say(t *testing.T, conn net.Conn, text string) {
 func hear(t *testing.T, reader *bufio.Reader) (status int, body string) {
 	t.Helper()
 	response, err := http.ReadResponse(reader, nil)
-	noError(t, err)
+	expect.NoError(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -381,11 +382,11 @@ func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := dial(t, address)
-			noError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+			expect.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 			line, rest, _ := strings.Cut(c.request, "\r\n")
 			say(t, conn, line+"\r\nHost: a\r\nX-API-Key: "+c.key+"\r\n"+rest)
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			noError(t, err)
+			expect.NoError(t, err)
 			defer response.Body.Close()
 			if response.StatusCode != c.status || !response.Close {
 				t.Errorf("status %d, want %d; closing: %t", response.StatusCode, c.status, response.Close)
@@ -579,7 +580,7 @@ func TestCommitThatIsNotAnswered(t *testing.T) {
 			}
 			a.want(http.StatusCreated)
 			for table, want := range before {
-				wantEqual(t, want+1, s.count(table, "TRUE"), "rows in %s", table)
+				expect.Equal(t, want+1, s.count(table, "TRUE"), fmt.Sprintf("rows in %s", table))
 			}
 		})
 	}
@@ -658,7 +659,7 @@ func TestStarting(t *testing.T) {
 					t.Errorf("%d %v %s, want %d", answer.Code, answer.Header(), body, test.want)
 				}
 				time.Sleep(test.opened)
-				wantEqual(t, http.StatusNoContent, ask().Code, "after the start")
+				expect.Equal(t, http.StatusNoContent, ask().Code, "after the start")
 			})
 		})
 	}

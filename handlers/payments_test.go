@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var paymentList = listing{path: "/payments", from: "{transactions} t", order: "t.created_at DESC, t.id DESC"}
@@ -142,14 +143,14 @@ func TestPaymentsOfTheAutomationNode(t *testing.T) {
 		wantFieldsOf(t, created, want)
 		read := s.get(fmt.Sprintf("/payments/%v", created.at("data", "id"))).want(http.StatusOK)
 		wantFieldsOf(t, read, want)
-		wantEqual(t, c.order, s.get("/orders/1403").at("payment_status"), "%s: the order", name)
+		expect.Equal[any](t, c.order, s.get("/orders/1403").at("payment_status"), fmt.Sprintf("%s: the order", name))
 		before.Restore(t)
 	}
 	// A status that the plugin itself has stored stays unchanged.
 	s.database.Execute(t, "UPDATE wp_latepoint_transactions SET status = 'refunded' WHERE id = 3")
 	wantFieldsOf(t, s.write(http.MethodPut, "/payments/3", `{"status":"refunded","notes":"x"}`).want(http.StatusOK),
 		map[string]any{"status": "string refunded", "kind": "string capture", "notes": "string x"})
-	wantEqual(t, "Invalid transaction ID provided", s.write(http.MethodPut, "/payments/3", `{"transaction_id":[1]}`).want(http.StatusBadRequest).at("error"), "error")
+	expect.Equal(t, "Invalid transaction ID provided", s.write(http.MethodPut, "/payments/3", `{"transaction_id":[1]}`).want(http.StatusBadRequest).at("error"), "error")
 }
 
 // TestPriceFollowsPayments: a total above or below what was paid changes the payment
@@ -172,8 +173,8 @@ func TestPriceFollowsPayments(t *testing.T) {
 		{"/orders/1403", `{"total":151}`, "partially_paid"},
 	} {
 		a := s.write(http.MethodPut, step.path, step.body).want(http.StatusOK)
-		wantEqual(t, step.want, a.record()["payment_status"], "%s %s: answered", step.path, step.body)
-		wantEqual(t, step.want, s.get("/orders/1403").at("payment_status"), "%s %s: stored", step.path, step.body)
+		expect.Equal[any](t, step.want, a.record()["payment_status"], fmt.Sprintf("%s %s: answered", step.path, step.body))
+		expect.Equal[any](t, step.want, s.get("/orders/1403").at("payment_status"), fmt.Sprintf("%s %s: stored", step.path, step.body))
 	}
 }
 
@@ -188,10 +189,10 @@ func TestPhonesAreFoundHoweverWritten(t *testing.T) {
 	} {
 		query := url.QueryEscape(phone)
 		for i, id := range []string{"9", "12"} {
-			wantEqual(t, want[i], contains(s.get("/customers?per_page=100&phone="+query).want(http.StatusOK), id), "%s: customer %s found", phone, id)
+			expect.Equal(t, want[i], contains(s.get("/customers?per_page=100&phone="+query).want(http.StatusOK), id), fmt.Sprintf("%s: customer %s found", phone, id))
 		}
-		wantEqual(t, want[0], contains(s.get("/bookings?per_page=100&customer_id=9&customer_phone="+query).want(http.StatusOK), "10"), "%s: booking found", phone)
-		wantEqual(t, want[0], contains(s.get("/agents?per_page=100&phone="+query).want(http.StatusOK), "2"), "%s: agent found", phone)
+		expect.Equal(t, want[0], contains(s.get("/bookings?per_page=100&customer_id=9&customer_phone="+query).want(http.StatusOK), "10"), fmt.Sprintf("%s: booking found", phone))
+		expect.Equal(t, want[0], contains(s.get("/agents?per_page=100&phone="+query).want(http.StatusOK), "2"), fmt.Sprintf("%s: agent found", phone))
 	}
 }
 
@@ -261,14 +262,14 @@ func TestRefundsAreDerived(t *testing.T) {
 		for where, got := range map[string]any{
 			"order": order.at("payment_status"), "booking": booking.at("data", "payment_status"), "order of the booking": booking.at("data", "order", "payment_status"),
 		} {
-			wantEqual(t, c.want, got, "%s: %s", c.name, where)
+			expect.Equal[any](t, c.want, got, fmt.Sprintf("%s: %s", c.name, where))
 		}
 		for _, list := range []struct{ path, id string }{{"/orders", "1403"}, {"/bookings", "1441"}} {
 			for _, word := range words {
 				a := s.get(list.path + "?per_page=100&customer_id=" + customer + "&payment_status=" + word).want(http.StatusOK)
-				wantEqual(t, word == c.want, slices.Contains(idsOf(a.at("data")), list.id), "%s: %s by %s: found", c.name, list.path, word)
+				expect.Equal(t, word == c.want, slices.Contains(idsOf(a.at("data")), list.id), fmt.Sprintf("%s: %s by %s: found", c.name, list.path, word))
 				for _, record := range a.records() {
-					wantEqual(t, word, record["payment_status"], "%s: %s: shown", c.name, list.path)
+					expect.Equal[any](t, word, record["payment_status"], fmt.Sprintf("%s: %s: shown", c.name, list.path))
 				}
 			}
 		}
@@ -307,6 +308,6 @@ func TestRefundFiltersMatchShownAmounts(t *testing.T) {
 		if query[0] == 'a' {
 			slices.Sort(got)
 		}
-		wantEqual(t, want, got, "%s", query)
+		expect.Equal(t, want, got, query)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/compat"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -74,7 +75,7 @@ func (g guardedMember) without(t testing.TB, value any, path []string) (emptied 
 		return 1
 	}
 	var empty any
-	noError(t, json.Unmarshal([]byte(g.empty), &empty))
+	expect.NoError(t, json.Unmarshal([]byte(g.empty), &empty))
 	object[path[0]] = empty
 	if reflect.DeepEqual(inner, empty) {
 		return 0
@@ -149,7 +150,7 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 					}
 				}
 				got := s.as(key.Permissions, r.Method, path, noHours).want(http.StatusOK).object()
-				wantEqual(t, want, got, "with %v", key.Permissions)
+				expect.Equal(t, want, got, fmt.Sprintf("with %v", key.Permissions))
 			}
 		})
 	}
@@ -197,9 +198,9 @@ func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 		"order":   {"/orders", `{"customer_id":9,"subtotal":5,"total":5,"ip_address":"192.0.2.9"}`, "write_orders", "read_orders", []any{"ip_address"}, "192.0.2.9"},
 		"payment": {"/payments", `{"order_id":888,"amount":5,"token":"tok_1"}`, "write_payments", "read_payments", []any{"data", "token"}, "tok_1"},
 	} {
-		wantEqual(t, c.want, s.as([]string{c.write, c.read}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), "%s with %s", name, c.read)
+		expect.Equal(t, c.want, s.as([]string{c.write, c.read}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), fmt.Sprintf("%s with %s", name, c.read))
 		before.Restore(t)
-		wantEqual(t, nil, s.as([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), "%s without %s", name, c.read)
+		expect.Equal(t, nil, s.as([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), fmt.Sprintf("%s without %s", name, c.read))
 		before.Restore(t)
 	}
 }
@@ -212,7 +213,7 @@ func TestIncludesNeedTheirPermission(t *testing.T) {
 		a := s.as([]string{"read_customers"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusForbidden)
 		want := `{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission read_bookings",` +
 			`"details":{"required_permission":"read_bookings","current_permissions":["read_customers"]}}}`
-		wantEqual(t, want, string(a.body), "%s: %s", word, a.body)
+		expect.Equal(t, want, string(a.body), fmt.Sprintf("%s: %s", word, a.body))
 	}
 	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
 		a := s.as([]string{"read_customers", "read_bookings"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusOK)
@@ -361,7 +362,7 @@ func TestAdditionalPermissions(t *testing.T) {
 		s.key = s.newKey(without...)
 		between := before.Again(t)
 		a := s.write(c.method, c.path, c.body).want(http.StatusForbidden)
-		wantEqual(t, c.also, a.at("error", "details", "required_permission"), "%s: the permission needed", name)
+		expect.Equal[any](t, c.also, a.at("error", "details", "required_permission"), fmt.Sprintf("%s: the permission needed", name))
 		for _, change := range summarizeChanges(fixtures.Changes(between, before.Again(t))) {
 			if !strings.HasPrefix(change, "bookside_api_keys") {
 				t.Errorf("%s: rejected, but written: %s", name, change)
@@ -426,7 +427,7 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 				got = strings.TrimSpace(strings.Replace(row, " now", "", 1))
 			}
 		}
-		wantEqual(t, c.want, got, "%s: the customer changed", name)
+		expect.Equal(t, c.want, got, fmt.Sprintf("%s: the customer changed", name))
 		before.Restore(t)
 	}
 }
@@ -488,9 +489,9 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 		for _, key := range c.shown {
 			want[key] = values[key]
 		}
-		wantEqual(t, any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta"), "%s, single", name)
+		expect.Equal(t, any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta"), fmt.Sprintf("%s, single", name))
 		list := s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK)
-		wantEqual(t, any(want), list.at("data", 0, "meta"), "%s, list", name)
+		expect.Equal(t, any(want), list.at("data", 0, "meta"), fmt.Sprintf("%s, list", name))
 		for key := range maps.Keys(values) {
 			if key == "" {
 				continue // an empty parameter counts as not sent
@@ -605,7 +606,7 @@ func TestPersonalFieldsAreMasked(t *testing.T) {
 				continue // of the delivery
 			}
 			has, want := f.Tag.Get("mask") != "", personal.MatchString(name) || name == "data" && f.Type == reflect.TypeFor[*string]()
-			wantEqual(t, want, has, "%s.%s: masked", of, f.Name)
+			expect.Equal(t, want, has, fmt.Sprintf("%s.%s: masked", of, f.Name))
 			if has {
 				masked++
 			}
@@ -671,7 +672,7 @@ func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
 		{http.MethodPost, "/orders", jsonType, `{"customer_id":9,"source_url":""}`, "source_url"},
 	} {
 		a := s.writeAs(c.method, c.path, c.contentType, c.body).want(http.StatusForbidden)
-		wantEqual(t, "personal_data_masked", a.at("error", "code"), "%s %s: %s", c.method, c.path, a.body)
+		expect.Equal(t, "personal_data_masked", a.at("error", "code"), fmt.Sprintf("%s %s: %s", c.method, c.path, a.body))
 	}
 	wantNoWrites(t, "refused", before)
 	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
 )
@@ -52,10 +53,10 @@ func TestUnavailablePlatform(t *testing.T) {
 				t.Errorf("%s: %s, Retry-After %q", c.name, a.body, a.header.Get("Retry-After"))
 			}
 		}
-		wantEqual(t, http.StatusServiceUnavailable, s.get("/status").status, "%s: /status", c.name)
+		expect.Equal(t, http.StatusServiceUnavailable, s.get("/status").status, fmt.Sprintf("%s: /status", c.name))
 		s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
 		database.Execute(t, c.back)
-		wantEqual(t, string(before.body), string(s.get("/bookings").want(http.StatusOK).body), "%s: the response, as before", c.name)
+		expect.Equal(t, string(before.body), string(s.get("/bookings").want(http.StatusOK).body), fmt.Sprintf("%s: the response, as before", c.name))
 	}
 }
 
@@ -67,20 +68,20 @@ func TestSchemaChangesWhileServing(t *testing.T) {
 		t.Fatal("the payment has no receipt number")
 	}
 	s.database.Execute(t, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
-	wantEqual(t, "", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number of a dropped column")
+	expect.Equal(t, "", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number of a dropped column")
 	s.get("/payments?search=x").want(http.StatusOK)
 	s.database.Execute(t,
 		"ALTER TABLE wp_latepoint_transactions ADD COLUMN receipt_number varchar(10)",
 		"UPDATE wp_latepoint_transactions SET receipt_number = 'ABCDEFGH'",
 		"UPDATE wp_options SET option_value = '2.3.2' WHERE option_name = 'latepoint_db_version'")
-	wantEqual(t, "ABCDEFGH", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number after the update")
+	expect.Equal(t, "ABCDEFGH", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number after the update")
 	s.database.Execute(t, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
-	wantEqual(t, 0, len(s.get("/coupons").want(http.StatusOK).records()), "coupons without their table")
+	expect.Equal(t, 0, len(s.get("/coupons").want(http.StatusOK).records()), "coupons without their table")
 	s.get("/customers").want(http.StatusOK)
 	s.database.Execute(t,
 		"CREATE TABLE wp_latepoint_coupons (id mediumint PRIMARY KEY, code varchar(110), discount_type varchar(110), discount_value decimal(20,4), status varchar(20))",
 		"INSERT INTO wp_latepoint_coupons VALUES (1, 'NEW', 'percent', 10, 'active')")
-	wantEqual(t, 1, len(s.get("/coupons").want(http.StatusOK).records()), "coupons after the add-on made its table")
+	expect.Equal(t, 1, len(s.get("/coupons").want(http.StatusOK).records()), "coupons after the add-on made its table")
 }
 
 // TestStatementsDoNotGrowWithPages: a large page runs as many statements as a
@@ -110,7 +111,7 @@ func TestStatementsDoNotGrowWithPages(t *testing.T) {
 				}
 			}
 			s.get("/bookings?search=nobody-is-called-so").want(http.StatusOK)
-			wantEqual(t, 2, s.log.last(t).Queries, "queries of an empty list")
+			expect.Equal(t, 2, s.log.last(t).Queries, "queries of an empty list")
 		})
 	}
 }
@@ -123,11 +124,11 @@ func TestHeadersOfEveryResponse(t *testing.T) {
 		for name, want := range map[string]string{
 			"X-Request-Id": "client-id.1234", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Type": "application/json; charset=UTF-8",
 		} {
-			wantEqual(t, want, a.header.Get(name), "%s: %s", path, name)
+			expect.Equal(t, want, a.header.Get(name), fmt.Sprintf("%s: %s", path, name))
 		}
 	}
 	for _, sane := range []string{"7", "short", "A-b_c.9", strings.Repeat("x", 128)} {
-		wantEqual(t, sane, s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {sane}}).header.Get("X-Request-Id"), "request id")
+		expect.Equal(t, sane, s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {sane}}).header.Get("X-Request-Id"), "request id")
 	}
 	for _, id := range []string{"", "has spaces in it", "é", strings.Repeat("x", 129), "line\nbreak-in-it"} {
 		if got := s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {id}}).header.Get("X-Request-Id"); got == id || len(got) < 20 {
@@ -224,10 +225,10 @@ func TestServersWithOtherDefaults(t *testing.T) {
 	s := newServer(t, db)
 	want := string(s.get("/bookings?per_page=100").body)
 	account, err := mysql.ParseDSN(db.AdminDSN)
-	noError(t, err)
+	expect.NoError(t, err)
 	account.Params = map[string]string{"autocommit": "1", "sql_safe_updates": "0"}
 	connector, err := mysql.NewConnector(account)
-	noError(t, err)
+	expect.NoError(t, err)
 	witness := sql.OpenDB(connector)
 	defer witness.Close()
 	for i, c := range []struct{ set, reset string }{
@@ -443,7 +444,7 @@ func TestStatementsOfANewBooking(t *testing.T) {
 					jobs++
 				}
 			}
-			wantEqual(t, c.jobs, jobs, "jobs")
+			expect.Equal(t, c.jobs, jobs, "jobs")
 		})
 	}
 }
@@ -474,7 +475,7 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 			}
 		}
 	}
-	wantEqual(t, 1, sums, "statements that read transactions")
+	expect.Equal(t, 1, sums, "statements that read transactions")
 }
 
 // TestPaymentStatusIsSummedUpOnce: a filter by payment status reads the transactions that may have refunds once, and not

@@ -14,6 +14,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/text"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // vat is the tax setting of a site with Pro Features.
@@ -44,7 +45,7 @@ func rowOf(t testing.TB, database *fixtures.Database, query string, args ...any)
 func rowsOf(t testing.TB, database *fixtures.Database, query string, args ...any) (found []string) {
 	t.Helper()
 	table, err := fixtures.Query(t.Context(), database.SQL, query, args...)
-	noError(t, err)
+	expect.NoError(t, err)
 	for _, row := range table.Rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
@@ -63,13 +64,13 @@ func TestPricesOfProFeatures(t *testing.T) {
 	a := s.write(http.MethodPost, "/bookings", friday(fields...)).want(http.StatusCreated)
 	id := fmt.Sprint(a.at("data", "id"))
 	read := s.get("/bookings/" + id).want(http.StatusOK)
-	wantEqual(t, read.at("data"), a.at("data"), "created and read differ")
+	expect.Equal(t, read.at("data"), a.at("data"), "created and read differ")
 	for _, shown := range []answer{possible, a} {
 		order := shown.at("data", "order")
 		got := fmt.Sprint(shown.at("data", "price"), shown.at("data", "extras"), shown.at("data", "end_time"), shown.at("data", "duration"), order.(map[string]any)["total"])
 		// (85 × 3 + 5 + 2 × 10 + 7.5 × 3) × 0.9, and 10 % tax on that
 		want := "272.2500[map[duration:0 id:7 name:Lunch price:7.5000 quantity:1] map[duration:15 id:4 name:Hot stones price:10.0000 quantity:2]]11:3060299.4750"
-		wantEqual(t, want, got, "shown")
+		expect.Equal(t, want, got, "shown")
 	}
 	const booking = "SELECT duration, start_time, end_time, end_date, end_datetime_utc, total_attendees FROM wp_latepoint_bookings WHERE id = ?"
 	for query, want := range map[string]string{
@@ -82,12 +83,12 @@ func TestPricesOfProFeatures(t *testing.T) {
 			`"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":"-30.2500","value":"-30.25 \u20ac","badge":"welcome10","type":"credit"}]},"taxes":{"items":[{"label":"VAT (10%)","raw_value":"27.2250","value":"27.23 \u20ac"}]}},` +
 			`"total":[],"balance":[]}`,
 	} {
-		wantEqual(t, want, rowOf(t, s.database, query, id), "%s", query)
+		expect.Equal(t, want, rowOf(t, s.database, query, id), query)
 	}
 	extras := rowsOf(t, s.database, "SELECT service_extra_id, duration, quantity, price, created_at = updated_at FROM wp_latepoint_bookings_service_extras WHERE booking_id = ? ORDER BY id", id)
-	wantEqual(t, []string{"7|0|1|7.5000|1", "4|15|2|10.0000|1"}, extras, "extras")
+	expect.Equal(t, []string{"7|0|1|7.5000|1", "4|15|2|10.0000|1"}, extras, "extras")
 	listed := s.get("/bookings?customer_id=9&date_from=2027-02-05&date_to=2027-02-05").want(http.StatusOK).records()
-	wantEqual(t, a.at("data", "extras"), listed[0]["extras"], "listed")
+	expect.Equal(t, a.at("data", "extras"), listed[0]["extras"], "listed")
 }
 
 // TestPricesOfOneBooking: the settings of Pro Features that affect a price.
@@ -115,7 +116,7 @@ func TestPricesOfOneBooking(t *testing.T) {
 			for _, field := range []string{"subtotal", "coupon_discount", "tax_total", "total"} {
 				got = append(got, fmt.Sprint(a.at("data", "order", field)))
 			}
-			wantEqual(t, c.want, strings.Join(got, " "), "prices")
+			expect.Equal(t, c.want, strings.Join(got, " "), "prices")
 		})
 	}
 }
@@ -154,7 +155,7 @@ func TestRefusedExtrasAndCoupons(t *testing.T) {
 		s.database.Execute(t, c.arrange)
 		for _, dry := range []string{"true", "false"} {
 			a := s.write(http.MethodPost, "/bookings", friday(append(slices.Clone(c.fields), "dry_run", dry)...)).want(c.status)
-			wantEqual(t, c.message, a.at("error", "details", c.field), "%s, dry run %s: %v", c.title, dry, a.at("error", "details"))
+			expect.Equal[any](t, c.message, a.at("error", "details", c.field), fmt.Sprintf("%s, dry run %s: %v", c.title, dry, a.at("error", "details")))
 		}
 	}
 }
@@ -176,7 +177,7 @@ func TestCouponsTellNothingAboutCustomers(t *testing.T) {
 		s.database.Execute(t, "UPDATE wp_latepoint_coupons SET rules = '"+rules+"', active_to = NULL WHERE code = 'MINUS5'")
 		for key, want := range map[string]string{all: known, limited: "This coupon cannot be used for this booking"} {
 			s.key = key
-			wantEqual(t, want, s.write(http.MethodPost, "/bookings", body).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"), "%s", rules)
+			expect.Equal[any](t, want, s.write(http.MethodPost, "/bookings", body).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"), rules)
 		}
 	}
 }
@@ -186,13 +187,13 @@ func TestExtrasOfHold(t *testing.T) {
 	s := proSite(t)
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1 WHERE id = 4")
 	hold := s.write(http.MethodPost, "/holds", holdBody("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated)
-	wantEqual(t, "11:3060", fmt.Sprint(hold.at("data", "end_time"), hold.at("data", "duration")), "end and duration of the hold")
+	expect.Equal(t, "11:3060", fmt.Sprint(hold.at("data", "end_time"), hold.at("data", "duration")), "end and duration of the hold")
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"11:15"`, "duration", `15`)).want(http.StatusConflict)
 	id := fmt.Sprint(hold.at("data", "id"))
 	differs := s.write(http.MethodPost, "/bookings", friday("hold_id", id, "extras", `[{"id":4}]`)).want(http.StatusUnprocessableEntity)
-	wantEqual(t, "Differs from the hold", differs.at("error", "details", "extras"), "other extras")
+	expect.Equal(t, "Differs from the hold", differs.at("error", "details", "extras"), "other extras")
 	a := s.write(http.MethodPost, "/bookings", friday("hold_id", id)).want(http.StatusCreated)
-	wantEqual(t, "11:30110.00002", fmt.Sprint(a.at("data", "end_time"), a.at("data", "price"), a.at("data", "extras", 0, "quantity")), "booked")
+	expect.Equal(t, "11:30110.00002", fmt.Sprint(a.at("data", "end_time"), a.at("data", "price"), a.at("data", "extras", 0, "quantity")), "booked")
 }
 
 // TestCheckedFieldsOfHold: a hold is refused for a price, coupon or custom fields that its booking could not have, whoever the
@@ -238,8 +239,8 @@ func TestPlainSiteIgnoresExtras(t *testing.T) {
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	a := s.write(http.MethodPost, "/bookings", friday("total_attendees", `2`, "extras", `[{"id":99}]`, "coupon_code", `"NONE"`)).want(http.StatusCreated)
 	data := a.at("data").(map[string]any)
-	wantEqual(t, "85.000011:00<nil>85.0000", fmt.Sprint(data["price"], data["end_time"], data["extras"], a.at("data", "order", "total")), "booked")
-	wantEqual(t, "0|0", rowOf(t, s.database, "SELECT item_data LIKE '%total_attendees%', (SELECT COUNT(*) FROM wp_latepoint_bookings_service_extras) FROM wp_latepoint_order_items ORDER BY id DESC LIMIT 1"), "stored")
+	expect.Equal(t, "85.000011:00<nil>85.0000", fmt.Sprint(data["price"], data["end_time"], data["extras"], a.at("data", "order", "total")), "booked")
+	expect.Equal(t, "0|0", rowOf(t, s.database, "SELECT item_data LIKE '%total_attendees%', (SELECT COUNT(*) FROM wp_latepoint_bookings_service_extras) FROM wp_latepoint_order_items ORDER BY id DESC LIMIT 1"), "stored")
 }
 
 // TestAvailabilityWithExtras: extras make a booking longer, which affects when it can begin.
@@ -265,7 +266,7 @@ func TestAvailabilityWithExtras(t *testing.T) {
 		"&extras=":                                                    "11:00 12:00 60",
 		"&any_duration=1&duration=30&extras=%5B%7B%22id%22%3A4%7D%5D": "11:15 12:00 45",
 	} {
-		wantEqual(t, want, last(query), "%s", query)
+		expect.Equal(t, want, last(query), query)
 	}
 	id := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("extras", `[{"id":4,"quantity":2}]`)).want(http.StatusCreated).at("data", "id"))
 	for query, want := range map[string]string{
@@ -273,12 +274,12 @@ func TestAvailabilityWithExtras(t *testing.T) {
 		"&booking_id=" + id + "&extras[0][id]=4": "10:45 12:00 75",
 		"&booking_id=" + id + "&extras=[]":       "11:00 12:00 60",
 	} {
-		wantEqual(t, want, last(query), "%s", query)
+		expect.Equal(t, want, last(query), query)
 	}
-	wantEqual(t, "Extra 8 is not active", s.get(path+"&extras[0][id]=8").want(http.StatusUnprocessableEntity).at("error", "details", "extras"), "a disabled extra")
-	wantEqual(t, "Must be a list of objects with id and quantity, each extra once", s.get(path+"&extras=4").want(http.StatusBadRequest).at("error", "details", "extras"), "no list")
+	expect.Equal(t, "Extra 8 is not active", s.get(path+"&extras[0][id]=8").want(http.StatusUnprocessableEntity).at("error", "details", "extras"), "a disabled extra")
+	expect.Equal(t, "Must be a list of objects with id and quantity, each extra once", s.get(path+"&extras=4").want(http.StatusBadRequest).at("error", "details", "extras"), "no list")
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`, "DELETE FROM wp_latepoint_bookings WHERE id = "+id)
-	wantEqual(t, "11:00 12:00 60", last("&extras[0][id]=8"), "without the add-on")
+	expect.Equal(t, "11:00 12:00 60", last("&extras[0][id]=8"), "without the add-on")
 }
 
 // TestStatementsForExtras: the extras of a page take one statement, and on a site without the add-on none.
@@ -324,7 +325,7 @@ func TestDeleteWithProFeatures(t *testing.T) {
 	}
 	s.database.Execute(t, `UPDATE wp_options SET option_value = 'a:1:{i:0;s:23:"latepoint/latepoint.php";}' WHERE option_name = 'active_plugins'`)
 	s.write(http.MethodDelete, "/bookings/"+second+"?force=1", "").want(http.StatusOK)
-	wantEqual(t, "2|1|1", left(second), "left without the add-on")
+	expect.Equal(t, "2|1|1", left(second), "left without the add-on")
 }
 
 // TestUpdateWithExtras: the duration of a booking follows its extras, whatever else changes; their price
@@ -350,24 +351,24 @@ func TestUpdateWithExtras(t *testing.T) {
 	} {
 		possible := s.write(http.MethodPut, "/bookings/"+id, c.body[:len(c.body)-1]+`,"dry_run":true}`).want(http.StatusOK)
 		a := s.write(http.MethodPut, "/bookings/"+id, c.body).want(http.StatusOK)
-		wantEqual(t, possible.at("data", "extras"), a.at("data", "extras"), "%s: dry run and write differ", c.title)
-		wantEqual(t, s.get("/bookings/"+id).at("data"), a.at("data"), "%s: read and written differ", c.title)
+		expect.Equal(t, possible.at("data", "extras"), a.at("data", "extras"), fmt.Sprintf("%s: dry run and write differ", c.title))
+		expect.Equal(t, s.get("/bookings/"+id).at("data"), a.at("data"), fmt.Sprintf("%s: read and written differ", c.title))
 		got := []string{rowOf(t, s.database, span, id), strings.Join(rowsOf(t, s.database, extras, id), " "), rowOf(t, s.database, item, id)}
-		wantEqual(t, []string{c.span, c.extras, c.item}, got, "%s", c.title)
+		expect.Equal(t, []string{c.span, c.extras, c.item}, got, c.title)
 	}
 	for body, message := range map[string]string{
 		`{"extras":[{"id":8}]}`:                "Extra 8 is not active",
 		`{"extras":[{"id":4,"quantity":9}]}`:   "Extra 4 can be booked at most 3 times",
 		`{"extras":[{"id":4}],"service_id":2}`: "The service has no extra 4",
 	} {
-		wantEqual(t, message, s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"), "%s", body)
+		expect.Equal[any](t, message, s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"), body)
 	}
 	s.database.Execute(t, "INSERT INTO wp_latepoint_service_meta (object_id, meta_key, meta_value) VALUES (4, 'minimum_service_extras_required', 'on'), (4, 'minimum_service_extras_value', '1'), (4, 'maximum_service_extras_required', 'on'), (4, 'maximum_service_extras_value', '1')")
 	for body, message := range map[string]string{
 		`{"extras":[]}`:                  "The service has to be booked with at least 1 extras",
 		`{"extras":[{"id":4},{"id":7}]}`: "The service can be booked with at most 1 extras",
 	} {
-		wantEqual(t, message, s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"), "%s", body)
+		expect.Equal[any](t, message, s.write(http.MethodPut, "/bookings/"+id, body).want(http.StatusUnprocessableEntity).at("error", "details", "extras"), body)
 	}
 	s.write(http.MethodPost, "/bookings", friday("start_time", `"15:00"`, "customer_id", `8`, "extras", `[{"id":7}]`)).want(http.StatusCreated)
 	s.database.Execute(t, "UPDATE wp_latepoint_services SET capacity_max = 1 WHERE id = 4", "UPDATE wp_latepoint_service_extras SET duration = 45 WHERE id = 4")
@@ -390,7 +391,7 @@ func TestCouponForFirstOrder(t *testing.T) {
 	book := friday("coupon_code", `"MINUS5"`, "dry_run", `true`)
 	s.write(http.MethodPost, "/bookings", book).want(http.StatusOK)
 	s.database.Execute(t, "UPDATE wp_latepoint_orders SET status = 'open' WHERE customer_id = 9 LIMIT 1")
-	wantEqual(t, "The customer has too many orders for this coupon", s.write(http.MethodPost, "/bookings", book).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"), "coupon_code")
+	expect.Equal(t, "The customer has too many orders for this coupon", s.write(http.MethodPost, "/bookings", book).want(http.StatusUnprocessableEntity).at("error", "details", "coupon_code"), "coupon_code")
 }
 
 // newPriceWriter returns a server whose site gets the currency and language of recorded prices.
@@ -439,13 +440,13 @@ func TestPricesAsVisitorsReadThem(t *testing.T) {
 		id := fmt.Sprint(a.at("data", "id"))
 		const order = "FROM wp_latepoint_orders o JOIN wp_latepoint_order_items i ON i.order_id = o.id JOIN wp_latepoint_bookings b ON b.order_item_id = i.id "
 		got := s.texts("SELECT o.price_breakdown " + order + "WHERE b.id = " + id)
-		wantEqual(t, []string{recorded.Breakdown}, got, "%s", recorded.Name)
+		expect.Equal(t, []string{recorded.Breakdown}, got, recorded.Name)
 		for _, data := range s.texts("SELECT v.data " + order + "JOIN wp_latepoint_order_invoices v ON v.order_id = o.id WHERE b.id = " + id) {
 			wantContains(t, `,"price_breakdown":`+recorded.Breakdown+`,"tax_id":`, data, "%s: the invoice", recorded.Name)
 		}
 		s.database.Execute(t, "DELETE FROM wp_latepoint_bookings WHERE id = "+id)
 	}
-	wantEqual(t, 172, compared, "compared prices")
+	expect.Equal(t, 172, compared, "compared prices")
 }
 
 // TestPricesOfUnsetSettings: settings of the currency that are there without a value leave its separators to PHP.
@@ -459,7 +460,7 @@ func TestPricesOfUnsetSettings(t *testing.T) {
 	} {
 		s.database.Execute(t, c.arrange)
 		s.write(http.MethodPost, "/bookings", friday("price", "1234.5")).want(http.StatusCreated)
-		wantEqual(t, c.want, s.texts("SELECT JSON_VALUE(price_breakdown, '$.before_subtotal[0].items[0].value') FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1")[0], "%s", c.arrange)
+		expect.Equal(t, c.want, s.texts("SELECT JSON_VALUE(price_breakdown, '$.before_subtotal[0].items[0].value') FROM wp_latepoint_orders ORDER BY id DESC LIMIT 1")[0], c.arrange)
 		s.database.Execute(t, "DELETE FROM wp_latepoint_bookings ORDER BY id DESC LIMIT 1")
 	}
 }
@@ -484,7 +485,7 @@ func TestPricesInMails(t *testing.T) {
 	actions, err := json.Marshal([]any{map[string]any{"type": "group", "trigger_condition": false, "time_offset": []any{}, "items": []any{
 		map[string]any{"type": "action", "id": "pa_mail", "settings": map[string]any{"status": "active", "type": "send_email", "settings": map[string]string{"to_email": "{{customer_email}}", "content": content}}},
 	}}})
-	noError(t, err)
+	expect.NoError(t, err)
 	s.database.Execute(t, "INSERT INTO wp_latepoint_processes (name, event_type, status, actions_json) VALUES ('P', 'order_updated', 'active', '"+quoted(string(actions))+"')")
 	mails := fixtures.RecordedMails(t)
 	for i, mail := range mails {
@@ -519,17 +520,17 @@ func TestPricesInMails(t *testing.T) {
 			}
 			rows = append(rows, shown)
 		}
-		wantEqual(t, mail.Rows, rows, "%s", mail.Name)
+		expect.Equal(t, mail.Rows, rows, mail.Name)
 		var payments []string
 		for _, cell := range tableCell.FindAllStringSubmatch(texts[1], -1) {
 			payments = append(payments, cell[1])
 		}
-		wantEqual(t, mail.Payments, append([]string{}, payments...), "%s, payments", mail.Name)
+		expect.Equal(t, mail.Payments, append([]string{}, payments...), fmt.Sprintf("%s, payments", mail.Name))
 		got := map[string]string{}
 		for n, name := range variables {
 			got[name] = texts[2+n]
 		}
-		wantEqual(t, mail.Variables, got, "%s, variables", mail.Name)
+		expect.Equal(t, mail.Variables, got, fmt.Sprintf("%s, variables", mail.Name))
 	}
-	wantEqual(t, 61, len(mails), "mails, of the booking %s", id)
+	expect.Equal(t, 61, len(mails), fmt.Sprintf("mails, of the booking %s", id))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
@@ -34,9 +35,9 @@ func (s *server) shown(path string) map[string]any {
 // putBack sends a record with some fields changed.
 func (s *server) putBack(path string, record map[string]any, changed string, headers ...string) answer {
 	s.t.Helper()
-	noError(s.t, json.Unmarshal([]byte(changed), &record))
+	expect.NoError(s.t, json.Unmarshal([]byte(changed), &record))
 	body, err := json.Marshal(record)
-	noError(s.t, err)
+	expect.NoError(s.t, err)
 	return s.write(http.MethodPut, path, string(body), headers...)
 }
 
@@ -94,7 +95,7 @@ func TestRecordsArePutBack(t *testing.T) {
 		}
 		whole := write(s.shown(c.path))
 		state.Restore(t)
-		wantEqual(t, write(map[string]any{}), whole, "%s", name)
+		expect.Equal(t, write(map[string]any{}), whole, name)
 	}
 }
 
@@ -165,7 +166,7 @@ func TestFormsPutBack(t *testing.T) {
 			wantNoWrites(t, path, before)
 		}
 	}
-	wantEqual(t, "transactions", s.writeAs(http.MethodPut, "/bookings/1441", formType, "transactions[0][notes]=null").want(http.StatusOK).header.Get("X-Ignored-Parameters"), "what nothing reads")
+	expect.Equal(t, "transactions", s.writeAs(http.MethodPut, "/bookings/1441", formType, "transactions[0][notes]=null").want(http.StatusOK).header.Get("X-Ignored-Parameters"), "what nothing reads")
 }
 
 // TestExtrasArePutBack: of extras that are sent as they are shown, with another quantity, nothing is unknown.
@@ -222,7 +223,7 @@ func TestPutBackWhileTheRecordChanges(t *testing.T) {
 	answers := make(chan answer, 1)
 	go func() { answers <- s.putBack("/orders/1403", record, `{"notes":"ours"}`) }()
 	s.waitForLock(t)
-	noError(t, other.Commit())
+	expect.NoError(t, other.Commit())
 	(<-answers).want(http.StatusOK)
 	if after := s.shown("/orders/1403"); after["customer_comment"] != record["customer_comment"] || after["source_id"] != record["source_id"] || after["notes"] != "ours" {
 		t.Errorf("after: %v", after)
@@ -433,9 +434,9 @@ func TestWhatIsIncludedIsPutBack(t *testing.T) {
 	}
 	record["first_name"] = "Nora"
 	body, err := json.Marshal(record)
-	noError(t, err)
+	expect.NoError(t, err)
 	s.send(http.MethodPut, "/v1"+path, http.Header{"X-Api-Key": {s.key}, "If-Match": {read.header.Get("ETag")}, "Prefer": {"handling=strict"}}, string(body)).want(http.StatusOK)
-	wantEqual(t, 1, s.count("latepoint_customers", "id = 153 AND first_name = 'Nora'"), "customers with the new name")
+	expect.Equal(t, 1, s.count("latepoint_customers", "id = 153 AND first_name = 'Nora'"), "customers with the new name")
 }
 
 // clearedByNull are the fields that TestNullIsNeverConfirmedInVain and TestFormsClearNumbersOfCoupons clear.
@@ -486,7 +487,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 		shown := func(field string) string {
 			a := s.get(path).want(http.StatusOK)
 			var answer struct{ Data map[string]any }
-			noError(t, json.Unmarshal(a.body, &answer))
+			expect.NoError(t, json.Unmarshal(a.body, &answer))
 			if answer.Data == nil && json.Unmarshal(a.body, &answer.Data) != nil {
 				t.Fatalf("%s", a.body)
 			}
@@ -516,7 +517,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 			if strings.HasPrefix(path, "/customers") || strings.HasPrefix(path, "/payments") { // the contract has a single status
 				want = http.StatusBadRequest
 			}
-			wantEqual(t, want, a.status, "%s: %s %s", path, field, a.body)
+			expect.Equal(t, want, a.status, fmt.Sprintf("%s: %s %s", path, field, a.body))
 			wantNoWrites(t, path+" "+field, before)
 		}
 		for _, field := range clearedByNull[resourceAt(path)] {
@@ -538,7 +539,7 @@ func TestNullIsNeverConfirmedInVain(t *testing.T) {
 		}
 	}
 	s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"phone":null}}`).want(http.StatusOK)
-	wantEqual(t, "", s.get("/bookings/"+booking).at("data", "customer", "phone"), "phone of the booking's customer")
+	expect.Equal(t, "", s.get("/bookings/"+booking).at("data", "customer", "phone"), "phone of the booking's customer")
 	unprocessable("customer.email", "customer.first_name").check(t, "members", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":{"email":null,"first_name":""}}`))
 	unprocessable("events").check(t, "an empty list", s.write(http.MethodPut, webhook, `{"events":[]}`))
 	unprocessable("customer").check(t, "an object", s.write(http.MethodPut, "/bookings/"+booking, `{"customer":null}`))

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
@@ -39,9 +41,9 @@ func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
 		case reader:
 			want = "8"
 		}
-		wantEqual(t, want, a.header.Get("X-RateLimit-Remaining"), "%s: requests left", name)
+		expect.Equal(t, want, a.header.Get("X-RateLimit-Remaining"), fmt.Sprintf("%s: requests left", name))
 		for _, header := range []string{"X-RateLimit-Limit", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit"} {
-			wantEqual(t, want != "", a.header.Get(header) != "", "%s: %s is %q", name, header, a.header.Get(header))
+			expect.Equal(t, want != "", a.header.Get(header) != "", fmt.Sprintf("%s: %s is %q", name, header, a.header.Get(header)))
 		}
 		if got := a.header.Get("Retry-After"); (got != "") != (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {
 			t.Errorf("%s: Retry-After %q", name, got)
@@ -72,7 +74,7 @@ const patience = 30 * time.Second
 func newSharedCounter(t *testing.T) *ratelimit.SharedCounter {
 	t.Helper()
 	options, err := redis.ParseURL(fixtures.NewRedis(t).URL())
-	noError(t, err)
+	expect.NoError(t, err)
 	client := redis.NewClient(options)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
@@ -113,7 +115,7 @@ func TestMessageOfABulkOverTheLimit(t *testing.T) {
 	}
 	s := newServer(t, small(t), limitRate(1, 100))
 	s.get("/status").want(http.StatusOK)
-	wantEqual(t, "Rate limit exceeded", s.get("/status").want(http.StatusTooManyRequests).at("error", "message"), "a single request")
+	expect.Equal(t, "Rate limit exceeded", s.get("/status").want(http.StatusTooManyRequests).at("error", "message"), "a single request")
 }
 
 // TestBulkOverASharedLimit: a bulk request that costs more than is left writes
@@ -125,10 +127,10 @@ func TestBulkOverASharedLimit(t *testing.T) {
 	s.get("/status").want(http.StatusOK) // records the use of the key
 	before := s.database.Snapshot(t)
 	bulk := "[" + strings.Repeat(friday()+",", 5) + friday() + "]"
-	wantEqual(t, "4", s.write(http.MethodPost, "/bookings/bulk", bulk).want(http.StatusTooManyRequests).header.Get("X-RateLimit-Remaining"), "requests left")
+	expect.Equal(t, "4", s.write(http.MethodPost, "/bookings/bulk", bulk).want(http.StatusTooManyRequests).header.Get("X-RateLimit-Remaining"), "requests left")
 	wantNoWrites(t, "bulk", before)
-	wantEqual(t, "1", s.write(http.MethodPost, "/bookings/bulk", `[{},{},{}]`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"), "requests left")
-	wantEqual(t, int64(0), counter.Fallbacks(), "requests not counted by Redis")
+	expect.Equal(t, "1", s.write(http.MethodPost, "/bookings/bulk", `[{},{},{}]`).want(http.StatusBadRequest).header.Get("X-RateLimit-Remaining"), "requests left")
+	expect.Equal(t, int64(0), counter.Fallbacks(), "requests not counted by Redis")
 }
 
 // TestAvailabilityOfARangeCostsOneRequestAWeek: a range counts as one request per week or part of a week. A
@@ -150,14 +152,14 @@ func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 	} {
 		key := s.newKey("read")
 		a := s.do(http.MethodGet, "/v1/availability?service_id=1&agent_id=any&"+c.query, http.Header{"X-Api-Key": {key}})
-		wantEqual(t, strconv.Itoa(60-c.cost), a.header.Get("X-RateLimit-Remaining"), "%s: requests left after status %d", name, a.status)
+		expect.Equal(t, strconv.Itoa(60-c.cost), a.header.Get("X-RateLimit-Remaining"), fmt.Sprintf("%s: requests left after status %d", name, a.status))
 	}
 
 	s.key = s.newKey("read")
 	ask := func(to, left string, status int) answer {
 		t.Helper()
 		a := s.get("/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=" + to).want(status)
-		wantEqual(t, left, a.header.Get("X-RateLimit-Remaining"), "requests left until %s", to)
+		expect.Equal(t, left, a.header.Get("X-RateLimit-Remaining"), fmt.Sprintf("requests left until %s", to))
 		return a
 	}
 	for left := 51; left >= 6; left -= 9 {
@@ -171,5 +173,5 @@ func TestAvailabilityOfARangeCostsOneRequestAWeek(t *testing.T) {
 
 	tight := newServer(t, small(t), limitRate(8, 8))
 	message := tight.get("/availability?service_id=1&agent_id=any&date=2026-12-01&date_to=2027-01-31").want(http.StatusBadRequest).at("error", "message")
-	wantEqual(t, "This request counts as 9 and the key has 8 in one minute, so it must be split", message, "message")
+	expect.Equal(t, "This request counts as 9 and the key has 8 in one minute, so it must be split", message, "message")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // listing is a list route and the SQL that selects the same records.
@@ -84,7 +85,7 @@ func (l listing) allIDs(t testing.TB, s *server, query string) []string {
 		}
 		found = append(found, idsOf(body["data"])...)
 		if next, _ := pagination["has_next_page"].(bool); !next {
-			wantEqual(t, fmt.Sprint(len(found)), fmt.Sprint(pagination["total"]), "total, of %d records", len(found))
+			expect.Equal(t, fmt.Sprint(len(found)), fmt.Sprint(pagination["total"]), fmt.Sprintf("total, of %d records", len(found)))
 			return found
 		}
 	}
@@ -110,10 +111,10 @@ func (l listing) wantIDs(t testing.TB, s *server, query string, want []string) {
 				More    bool `json:"has_next_page"`
 			} `json:"pagination"`
 		}
-		noError(t, json.Unmarshal(a.body, &sizes))
+		expect.NoError(t, json.Unmarshal(a.body, &sizes))
 		size = sizes.Pagination.PerPage
 		first, end := (page-1)*size, min(page*size, len(want))
-		wantEqual(t, want[first:end], idsOf(a.at("data")), "page %d of %s?%s", page, l.path, query)
+		expect.Equal(t, want[first:end], idsOf(a.at("data")), fmt.Sprintf("page %d of %s?%s", page, l.path, query))
 		if got := sizes.Pagination; got.Total != len(want) || got.More != (end < len(want)) {
 			t.Errorf("page %d of %s?%s: %+v, want a total of %d", page, l.path, query, got, len(want))
 		}
@@ -155,12 +156,12 @@ func (l listing) pages(t *testing.T, s *server) {
 			if page <= last {
 				want = every[(page-1)*size : min(page*size, len(every))]
 			}
-			wantEqual(t, want, idsOf(a.at("data")), "ids on page %d of %d", page, size)
+			expect.Equal(t, want, idsOf(a.at("data")), fmt.Sprintf("ids on page %d of %d", page, size))
 			pagination := fmt.Sprintf(`{"page":%d,"per_page":%d,"total":%d,"total_pages":%d,"has_next_page":%t,"has_previous_page":%t}`, page, size, len(every), last, page < last, page > 1)
 			if l.pagination != "" {
 				pagination = fmt.Sprintf(l.pagination, page, size, len(every), last)
 			}
-			wantEqual(t, pagination, string(members(t, a.body)["pagination"]), "pagination")
+			expect.Equal(t, pagination, string(members(t, a.body)["pagination"]), "pagination")
 		}
 	}
 }
@@ -170,7 +171,7 @@ func (s *server) wantNotFound(t testing.TB, path, code, message string) {
 	t.Helper()
 	a := s.get(path).want(http.StatusNotFound)
 	want := fmt.Sprintf(`{"status":"error","error":{"code":%q,"message":%q}}`, code, message)
-	wantEqual(t, want, string(a.body), "%s: %s", path, a.body)
+	expect.Equal(t, want, string(a.body), fmt.Sprintf("%s: %s", path, a.body))
 }
 
 // wantFields compares some fields of the record in "data".
@@ -288,7 +289,7 @@ func TestTotalsAreExact(t *testing.T) {
 		table := strings.Replace(strings.TrimPrefix(strings.Split(path, "?")[0], "/"), "payments", "transactions", 1)
 		for range 2 {
 			total := s.get(path).want(http.StatusOK).at("pagination", "total")
-			wantEqual(t, fmt.Sprint(len(s.table(table))), fmt.Sprint(total), "%s: total %v", path, total)
+			expect.Equal(t, fmt.Sprint(len(s.table(table))), fmt.Sprint(total), fmt.Sprintf("%s: total %v", path, total))
 			s.database.Execute(t, insertByPHP)
 		}
 	}
@@ -300,6 +301,6 @@ func TestTotalsInOtherScopes(t *testing.T) {
 	for _, scope := range []domain.Scope{{}, {Agents: []int64{1}}, {Agents: []int64{5}}, {Agents: []int64{1, 5}}, {Locations: []int64{1}}, {Agents: []int64{1}, Locations: []int64{1}}} {
 		s.key = s.limitedKey(scope)
 		total := s.get("/bookings?per_page=1").want(http.StatusOK).at("pagination", "total")
-		wantEqual(t, fmt.Sprint(scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE "+withinSQL(scope))), fmt.Sprint(total), "limits %v: total %v", scope, total)
+		expect.Equal(t, fmt.Sprint(scalar[int](t, s, "SELECT COUNT(*) FROM wp_latepoint_bookings WHERE "+withinSQL(scope))), fmt.Sprint(total), fmt.Sprintf("limits %v: total %v", scope, total))
 	}
 }

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -41,7 +43,7 @@ func (k keptServer) list(f keys.RequestFilter) []keys.LogEntry {
 	k.t.Helper()
 	k.kept.Flush(k.t.Context())
 	entries, err := keys.ListRequests(k.t.Context(), k.platform.DB, f, 1000)
-	noError(k.t, err)
+	expect.NoError(k.t, err)
 	return entries
 }
 
@@ -93,7 +95,7 @@ func TestRequestsAreKept(t *testing.T) {
 		"request":       {keys.RequestFilter{RequestID: "forbidden-1"}, 1},
 		"before":        {keys.RequestFilter{Before: 2}, 1},
 	} {
-		wantEqual(t, f.want, len(k.list(f.filter)), "%s: entries", name)
+		expect.Equal(t, f.want, len(k.list(f.filter)), fmt.Sprintf("%s: entries", name))
 	}
 	routes, err := keys.RequestRoutes(t.Context(), k.platform.DB)
 	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
@@ -144,7 +146,7 @@ func (k keptServer) changesOf(e keys.LogEntry, resource journal.Resource) []jour
 	k.t.Helper()
 	for range 3000 {
 		changes, err := k.platform.Journal.OfRequest(k.t.Context(), e.RequestID, 100)
-		noError(k.t, err)
+		expect.NoError(k.t, err)
 		if changes = slices.DeleteFunc(changes, func(c journal.Entry) bool { return c.Resource != resource }); len(changes) > 0 {
 			return changes
 		}
@@ -229,7 +231,7 @@ func TestKeptRequestsAreBounded(t *testing.T) {
 	if _, err := sweeper.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wantEqual(t, 1, len(k.list(keys.RequestFilter{})), "entries left")
+	expect.Equal(t, 1, len(k.list(keys.RequestFilter{})), "entries left")
 }
 
 // TestRequestsGoOnWithoutTheTable: requests neither wait nor fail if their entries cannot be written; those that
@@ -255,7 +257,7 @@ func TestRequestsGoOnWithoutTheTable(t *testing.T) {
 	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_requests").Scan(&written); err != nil || written != kept || k.kept.Dropped() != more {
 		t.Errorf("%d written, %d dropped, %v", written, k.kept.Dropped(), err)
 	}
-	wantEqual(t, 1, strings.Count(k.log.String(), "requests cannot be written"), "warnings")
+	expect.Equal(t, 1, strings.Count(k.log.String(), "requests cannot be written"), "warnings")
 }
 
 // TestRequestsAreWrittenAtTheEnd: a server that stops writes what waits.

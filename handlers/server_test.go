@@ -27,11 +27,11 @@ import (
 	"github.com/bookside/bookside/adapter/jobs"
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/ratelimit"
@@ -163,7 +163,7 @@ var ownTables sync.Map
 func haveOwnTables(t testing.TB, database *fixtures.Database, db *wpdb.DB) {
 	t.Helper()
 	create, _ := ownTables.LoadOrStore(database.DSN, sync.OnceValue(func() error { return db.CreateOwnTables(t.Context()) }))
-	noError(t, create.(func() error)())
+	expect.NoError(t, create.(func() error)())
 }
 
 func openDatabase(t testing.TB, database *fixtures.Database, connections int, wait time.Duration) *wpdb.DB {
@@ -204,7 +204,7 @@ func createKey(t testing.TB, store *keys.Store, n keys.NewKey) (secret string, k
 	t.Helper()
 	n.Name, n.Kind = std.Or(n.Name, t.Name()[:min(190, len(t.Name()))]), std.Or(n.Kind, keys.Live)
 	secret, key, err := store.Create(context.Background(), n)
-	noError(t, err)
+	expect.NoError(t, err)
 	return secret, key
 }
 
@@ -318,27 +318,11 @@ func (a answer) records() []map[string]any {
 	return records
 }
 
-// wantEqual fails the test unless got equals want; format and args say what is compared.
-func wantEqual(t testing.TB, want, got any, format string, args ...any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(format, args...), diff)
-	}
-}
-
 // wantContains fails the test unless text contains part; format and args say what it is.
 func wantContains(t testing.TB, part, text, format string, args ...any) {
 	t.Helper()
 	if !strings.Contains(text, part) {
 		t.Errorf("%s lacks %q: %.2000s", fmt.Sprintf(format, args...), part, text)
-	}
-}
-
-// noError ends the test if there is an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -362,12 +346,12 @@ func goldenFile(t testing.TB, name string, text []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		noError(t, os.WriteFile(file, text, 0o644))
+		expect.NoError(t, os.WriteFile(file, text, 0o644))
 		return
 	}
 	want, err := os.ReadFile(file)
-	noError(t, err)
-	wantEqual(t, string(want), string(text), "%s", file)
+	expect.NoError(t, err)
+	expect.Equal(t, string(want), string(text), file)
 }
 
 // begin begins a transaction of somebody else, such as the site's PHP, and runs statements in it. If it is not committed, it is
@@ -375,7 +359,7 @@ func goldenFile(t testing.TB, name string, text []byte) {
 func begin(t testing.TB, database *fixtures.Database, statements ...string) *sql.Tx {
 	t.Helper()
 	tx, err := database.SQL.BeginTx(context.WithoutCancel(t.Context()), nil)
-	noError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback() })
 	run(t, tx, statements...)
 	return tx
@@ -386,7 +370,7 @@ func run(t testing.TB, tx *sql.Tx, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
 		_, err := tx.ExecContext(t.Context(), statement)
-		noError(t, err)
+		expect.NoError(t, err)
 	}
 }
 
@@ -401,10 +385,10 @@ type statement struct {
 func tappedServer(t *testing.T, database *fixtures.Database, see func(statement) error, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	config, err := mysql.ParseDSN(database.DSN)
-	noError(t, err)
+	expect.NoError(t, err)
 	config.InterpolateParams, config.ClientFoundRows = true, true
 	connector, err := mysql.NewConnector(config)
-	noError(t, err)
+	expect.NoError(t, err)
 	pool := sql.OpenDB(fixtures.Tap{Connector: connector, See: func(text string, args []any) error { return see(statement{text, args}) }})
 	t.Cleanup(func() {
 		if err := pool.Close(); err != nil {
@@ -412,7 +396,7 @@ func tappedServer(t *testing.T, database *fixtures.Database, see func(statement)
 		}
 	})
 	db := wpdb.New(pool, database.Prefix)
-	noError(t, db.CreateOwnTables(t.Context()))
+	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	options := handlers.Options{BasePaths: []string{"/v1"}, RequestTimeout: time.Minute}
 	for _, c := range change {
 		c(&options)
@@ -465,15 +449,15 @@ func (s *server) explain(t testing.TB, shown statement) []step {
 func rowsRead(t *testing.T, database *fixtures.Database, shown statement) int {
 	t.Helper()
 	conn, err := database.SQL.Conn(t.Context())
-	noError(t, err)
+	expect.NoError(t, err)
 	defer conn.Close()
 	counted := func() (sum int) {
 		const counters = "SHOW SESSION STATUS WHERE Variable_name IN ('Handler_read_first', 'Handler_read_key', 'Handler_read_next', 'Handler_read_prev', 'Handler_read_rnd_next')"
 		read, err := fixtures.Query(t.Context(), conn, counters)
-		noError(t, err)
+		expect.NoError(t, err)
 		for _, row := range read.Rows {
 			n, err := strconv.Atoi(row[1].(string))
-			noError(t, err)
+			expect.NoError(t, err)
 			sum += n
 		}
 		return sum

@@ -2,11 +2,13 @@ package handlers_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 var serviceList = listing{path: "/services", from: "{services} s", order: "s.id"}
@@ -75,7 +77,7 @@ func TestServicesByDateAndMeta(t *testing.T) {
 	s.wantFields(t, "/services/3", map[string]any{"description": nil, "customer_limit": "5"})
 	s.wantFields(t, "/services/4", map[string]any{"description": ""})
 	for i, want := range []any{nil, `<p>Zwölf Boxkämpfer & 1 "Sylter" Deich</p>`, nil, ""} {
-		wantEqual(t, want, s.get("/services").at("data", i, "description"), "description of service %d", i+1)
+		expect.Equal(t, want, s.get("/services").at("data", i, "description"), fmt.Sprintf("description of service %d", i+1))
 	}
 }
 
@@ -96,7 +98,7 @@ func TestServiceIncludes(t *testing.T) {
 		}
 	}
 	categories := s.get("/services?include=categories&per_page=1").want(http.StatusOK).at("categories")
-	wantEqual(t, s.texts(categoryList.sql(find{})), idsOf(categories), "categories")
+	expect.Equal(t, s.texts(categoryList.sql(find{})), idsOf(categories), "categories")
 	for _, path := range []string{"/services?include=nothing", "/services?include=category;agents", "/services/1?include=categories"} {
 		wantInvalidParameters(t, path, s.get(path), "include")
 	}
@@ -134,7 +136,7 @@ func TestServicesWithExtras(t *testing.T) {
 			}
 		}
 		text, err := json.Marshal(parts)
-		noError(t, err)
+		expect.NoError(t, err)
 		return string(text)
 	}
 	want := map[string]string{
@@ -151,7 +153,7 @@ func TestServicesWithExtras(t *testing.T) {
 		}
 	}
 	for id, want := range want {
-		wantEqual(t, want, shown(s.get("/services/"+id+"?include=agents,extras").want(http.StatusOK).at("data")), "service %s", id)
+		expect.Equal(t, want, shown(s.get("/services/"+id+"?include=agents,extras").want(http.StatusOK).at("data")), fmt.Sprintf("service %s", id))
 	}
 	s.get("/services?include=extras&per_page=1").want(http.StatusOK)
 	one := s.log.last(t).Queries
@@ -159,13 +161,13 @@ func TestServicesWithExtras(t *testing.T) {
 	if none := s.log.last(t).Queries; all != one || all != none+2 {
 		t.Errorf("%d statements for all services, %d for one, %d without extras", all, one, none)
 	}
-	wantEqual(t, "{}", shown(without.records()[0]), "not asked for")
+	expect.Equal(t, "{}", shown(without.records()[0]), "not asked for")
 	wantContains(t, "Hot stones; Lunch", string(s.send(http.MethodGet, "/v1/services?include=extras", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}}, "").want(http.StatusOK).body), "as a table")
 
 	s.database.Execute(t, activate(pluginFile))
-	wantEqual(t, "{}", shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")), "Pro Features is not active")
+	expect.Equal(t, "{}", shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")), "Pro Features is not active")
 	s.database.Execute(t, setting("active_addons", `["latepoint-pro-features"]`))
-	wantEqual(t, want["4"], shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")), "in the plugin's own list")
+	expect.Equal(t, want["4"], shown(s.get("/services/4?include=extras").want(http.StatusOK).at("data")), "in the plugin's own list")
 	plain := newServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()))
 	plain.get("/services").want(http.StatusOK)
 	plain.get("/services?per_page=100").want(http.StatusOK)
@@ -193,7 +195,7 @@ func TestCategories(t *testing.T) {
 func TestCategoryPages(t *testing.T) {
 	s := sharedServer(t, fixtures.Edge())
 	categoryList.pages(t, s)
-	wantEqual(t, json.Number("10"), s.get("/services/categories").at("pagination", "per_page"), "default per_page")
+	expect.Equal[any](t, json.Number("10"), s.get("/services/categories").at("pagination", "per_page"), "default per_page")
 	for _, query := range []string{"per_page=0", "per_page=101", "per_page=x"} {
 		wantInvalidParameters(t, query, s.get("/services/categories?"+query), "per_page")
 	}
@@ -217,7 +219,7 @@ func TestCategoryFields(t *testing.T) {
 		"6": {"Ouroboros", "", "6", "0", json.Number("0")},
 		"7": {"", "", "0", "0", json.Number("0")},
 	}
-	wantEqual(t, want, got, "categories")
+	expect.Equal(t, want, got, "categories")
 }
 
 var locationList = listing{path: "/locations", from: "{locations} l", order: "l.id DESC"}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -73,7 +74,7 @@ func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 	other := s.newKey("read")
 	secret := s.newKey("read")
 	key, err := s.keys.List(t.Context())
-	noError(t, err)
+	expect.NoError(t, err)
 	var revoked atomic.Bool
 	var readers sync.WaitGroup
 	for i := range 16 {
@@ -88,7 +89,7 @@ func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 				switch {
 				case sent == other:
 					rejected = before
-					wantEqual(t, http.StatusOK, status, "another key")
+					expect.Equal(t, http.StatusOK, status, "another key")
 				case status == http.StatusUnauthorized:
 					rejected = true
 				case before:
@@ -182,7 +183,7 @@ func TestFreeTimesThatShareStatementsAreTheSame(t *testing.T) {
 	alone := queries() - before
 	const rounds = 4
 	readTogether(rounds, paths, func(path string) {
-		wantEqual(t, want[path], string(s.get(path).want(http.StatusOK).body), "%s", path)
+		expect.Equal(t, want[path], string(s.get(path).want(http.StatusOK).body), path)
 	})
 	if together := queries() - before - alone; together >= rounds*alone {
 		t.Errorf("%d statements at the same time, %d one after the other: none was shared", together, rounds*alone)
@@ -248,6 +249,6 @@ func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 		t.Fatalf("%d searches fail: %v", failing, alone)
 	}
 	readTogether(20, paths, func(path string) {
-		wantEqual(t, alone[path], s.get(path).status, "%s: status", path)
+		expect.Equal(t, alone[path], s.get(path).status, fmt.Sprintf("%s: status", path))
 	})
 }

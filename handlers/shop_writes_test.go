@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // fields returns some members of data with their types.
@@ -36,7 +37,7 @@ func wantFieldsOf(t *testing.T, a answer, want map[string]any) {
 	for name := range want {
 		names = append(names, name)
 	}
-	wantEqual(t, want, a.fields(names...), "record")
+	expect.Equal(t, want, a.fields(names...), "record")
 }
 
 // TestShopOfEverySite makes, changes and deletes records of the shop on sites of every kind.
@@ -64,7 +65,7 @@ func TestShopOfEverySite(t *testing.T) {
 				s.write(http.MethodPut, fmt.Sprintf("%s/invoices/%v", order, invoice["id"]), `{"status":"void"}`).want(http.StatusOK)
 			}
 			s.write(http.MethodPut, payment, `{"status":"failed"}`).want(http.StatusOK)
-			wantEqual(t, "Payment deleted successfully", s.write(http.MethodDelete, payment, "").want(http.StatusOK).at("message"), "message")
+			expect.Equal(t, "Payment deleted successfully", s.write(http.MethodDelete, payment, "").want(http.StatusOK).at("message"), "message")
 		})
 	}
 }
@@ -128,7 +129,7 @@ func TestUnexpectedErrorsOfWrites(t *testing.T) {
 		}
 	}
 	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday()+`,{}]`).want(http.StatusBadRequest)
-	wantEqual(t, "Internal error", bulk.at("results", "errors", 0, "error"), "bulk")
+	expect.Equal(t, "Internal error", bulk.at("results", "errors", 0, "error"), "bulk")
 	wantNoWrites(t, "failed writes", before)
 	if strings.Contains(s.log.String(), "secret") {
 		t.Error("the log quotes the database")
@@ -207,7 +208,7 @@ func mergeObjects(t testing.TB, first, second string) string {
 		}
 	}
 	text, err := json.Marshal(members)
-	noError(t, err)
+	expect.NoError(t, err)
 	return string(text)
 }
 
@@ -256,7 +257,7 @@ func TestShopTexts(t *testing.T) {
 				want = "a\a\r\nb"
 			}
 			a := s.write(body.method, body.path, body.of(t, fmt.Sprintf("%q:%s", field, sent)))
-			wantEqual(t, want, a.record()[field], "%s %s", name, field)
+			expect.Equal[any](t, want, a.record()[field], fmt.Sprintf("%s %s", name, field))
 			before.Restore(t)
 		}
 	}

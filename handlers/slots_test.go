@@ -13,6 +13,7 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // startsOf returns the starts of a day's grid, and those of them that are offered.
@@ -37,7 +38,7 @@ func (s *server) firstDay(t testing.TB, query url.Values) (date string, ok bool)
 	if err == nil {
 		err = json.Unmarshal(raw, &days)
 	}
-	noError(t, err)
+	expect.NoError(t, err)
 	for day, starts := range days {
 		if len(starts) > 0 && (date == "" || day < date) {
 			date = day
@@ -172,8 +173,8 @@ func TestBookingWithoutLocationIsCreatedOnce(t *testing.T) {
 		s.write(http.MethodPost, "/bookings", friday("location_id", "1")).want(http.StatusCreated) // the site allows both
 		body := friday("location_id", location, "start_time", `"13:00"`)
 		created := s.write(http.MethodPost, "/bookings", body).want(http.StatusCreated)
-		wantEqual(t, "1", fmt.Sprint(created.at("data", "location", "id")), "location for %q, which is the first one", location)
-		wantEqual(t, created.at("data", "id"), s.write(http.MethodPost, "/bookings", body).want(http.StatusConflict).at("error", "details", "conflicting_booking_id"), "%q: the conflicting booking", location)
+		expect.Equal(t, "1", fmt.Sprint(created.at("data", "location", "id")), fmt.Sprintf("location for %q, which is the first one", location))
+		expect.Equal(t, created.at("data", "id"), s.write(http.MethodPost, "/bookings", body).want(http.StatusConflict).at("error", "details", "conflicting_booking_id"), fmt.Sprintf("%q: the conflicting booking", location))
 		s.write(http.MethodPost, "/bookings", friday("location_id", "2", "start_time", `"13:00"`)).want(http.StatusCreated)
 		before.Restore(t)
 	}
@@ -200,7 +201,7 @@ func TestLocationOfABooking(t *testing.T) {
 		{"UPDATE wp_latepoint_locations SET status = 'disabled' WHERE id = 2", "agent_id=any", "any"}, // nowhere
 	} {
 		s.database.Execute(t, c.change)
-		wantEqual(t, c.want, located(c.query), "%s, %s: location", c.query, c.change)
+		expect.Equal(t, c.want, located(c.query), fmt.Sprintf("%s, %s: location", c.query, c.change))
 	}
 }
 
@@ -218,7 +219,7 @@ func TestAvailabilityOfABooking(t *testing.T) {
 		"": "4 5 1 50", "&duration=50": "4 5 1 50", "&agent_id=any": "4 any 1 50", "&location_id=any": "4 5 any 50",
 		"&service_id=0&agent_id=0&location_id=0": "4 5 1 50", "&service_id=6&agent_id=1": "6 1 1 60",
 	} {
-		wantEqual(t, want, fields(ask(query).want(http.StatusOK)), "%s", query)
+		expect.Equal(t, want, fields(ask(query).want(http.StatusOK)), query)
 	}
 	for query, details := range map[string]map[string]string{
 		"booking_id=" + id: {"date": "Required"},
@@ -230,7 +231,7 @@ func TestAvailabilityOfABooking(t *testing.T) {
 	}
 	full := s.key
 	s.key = s.newKey("read_availability")
-	wantEqual(t, "read_bookings", ask("").want(http.StatusForbidden).at("error", "details", "required_permission"), "the permission needed")
+	expect.Equal(t, "read_bookings", ask("").want(http.StatusForbidden).at("error", "details", "required_permission"), "the permission needed")
 	s.key = full
 
 	// Seats: the booking's own number unless another one is sent.
@@ -255,8 +256,8 @@ func TestAttendeesOfABookingCanBeChanged(t *testing.T) {
 	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET end_time = end_time + 5 WHERE id = "+id,
 		`UPDATE wp_latepoint_order_items SET item_data = '{"id":`+id+`,"end_time":665,"total_attendees":"1","custom_fields":{}}' WHERE id = `+item) // as the Pro add-on stores it
 	a := s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"2"}`).want(http.StatusOK)
-	wantEqual(t, "2 11:05 2027-02-05T11:05:00+01:00 60", fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")), "attendees, end and duration")
-	wantEqual(t, `{"id":`+id+`,"end_time":665,"total_attendees":"2","custom_fields":{}}`, s.texts("SELECT item_data FROM wp_latepoint_order_items WHERE id = " + item)[0], "item data")
+	expect.Equal(t, "2 11:05 2027-02-05T11:05:00+01:00 60", fmt.Sprintf("%v %v %v %v", a.at("data", "total_attendees"), a.at("data", "end_time"), a.at("data", "end_datetime"), a.at("data", "duration")), "attendees, end and duration")
+	expect.Equal(t, `{"id":`+id+`,"end_time":665,"total_attendees":"2","custom_fields":{}}`, s.texts("SELECT item_data FROM wp_latepoint_order_items WHERE id = " + item)[0], "item data")
 	before := s.database.Snapshot(t)
 	s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":3}`).want(http.StatusConflict)
 	badRequest("total_attendees").check(t, "no attendees", s.write(http.MethodPut, "/bookings/"+id, `{"total_attendees":"x"}`))
@@ -287,7 +288,7 @@ func TestBookingsOffTheGridCanBeChanged(t *testing.T) {
 	for query, want := range map[string]bool{
 		"": true, "&duration=90": true, "&duration=180": false, "&agent_id=2": true, "&agent_id=any": true, "&agent_id=2&duration=180": true,
 	} {
-		wantEqual(t, want, offered(query), "the own start is offered for %q", query)
+		expect.Equal(t, want, offered(query), fmt.Sprintf("the own start is offered for %q", query))
 	}
 	if slices.Contains(s.day(t, "service_id=1&agent_id=2&location_id=1&date=2026-11-24").AvailableSlots, "10:40") {
 		t.Error("10:40 is offered to others")
@@ -341,7 +342,7 @@ func TestAgentsOfStarts(t *testing.T) {
 	}
 	read := func(query string) (d day) {
 		t.Helper()
-		noError(t, json.Unmarshal(s.get("/availability?"+query).want(http.StatusOK).body, &d))
+		expect.NoError(t, json.Unmarshal(s.get("/availability?"+query).want(http.StatusOK).body, &d))
 		return d
 	}
 	shared, starts := 0, 0
@@ -351,7 +352,7 @@ func TestAgentsOfStarts(t *testing.T) {
 			alone := map[string][]int64{}
 			for _, agent := range s.get("/agents").records() {
 				id, err := json.Number(agent["id"].(string)).Int64()
-				noError(t, err)
+				expect.NoError(t, err)
 				if a := s.get(fmt.Sprintf("/availability?%s&agent_id=%d", query, id)); a.status == http.StatusOK {
 					for _, slot := range read(fmt.Sprintf("%s&agent_id=%d", query, id)).Data.Slots {
 						alone[slot.Start] = append(alone[slot.Start], id)
@@ -361,13 +362,13 @@ func TestAgentsOfStarts(t *testing.T) {
 			for _, slot := range read(query + "&agent_id=any&with=agents").Data.Slots {
 				starts++
 				slices.Sort(alone[slot.Start])
-				wantEqual(t, alone[slot.Start], slot.Agents, "%s at %s: agents, alone", query, slot.Start)
+				expect.Equal(t, alone[slot.Start], slot.Agents, fmt.Sprintf("%s at %s: agents, alone", query, slot.Start))
 				if len(slot.Agents) > 1 {
 					shared++
 				}
 			}
 			for _, slot := range read(query + "&agent_id=any").Data.Slots {
-				wantEqual(t, []int64(nil), slot.Agents, "%s at %s without with=agents", query, slot.Start)
+				expect.Equal(t, []int64(nil), slot.Agents, fmt.Sprintf("%s at %s without with=agents", query, slot.Start))
 			}
 		}
 	}
@@ -448,7 +449,7 @@ func TestEndsOfABookingAgree(t *testing.T) {
 			t.Errorf("%s: the slot is %+v, want the end %s", name, day.Slots, c.end)
 		}
 		hold := s.write(http.MethodPost, "/holds", night(c.date, c.start)).want(http.StatusCreated)
-		wantEqual(t, c.end, hold.at("data", "end_time"), "%s: end of the hold", name)
+		expect.Equal[any](t, c.end, hold.at("data", "end_time"), fmt.Sprintf("%s: end of the hold", name))
 		id := fmt.Sprint(s.write(http.MethodPost, "/bookings", night(c.date, c.start, fmt.Sprintf(`"hold_id":%v`, hold.at("data", "id")))).want(http.StatusCreated).at("data", "id"))
 		agree := func(by, end string) {
 			t.Helper()
@@ -458,7 +459,7 @@ func TestEndsOfABookingAgree(t *testing.T) {
 			if err != nil || b.at("data", "end_time") != end || at.UTC().Format(time.DateTime) != c.endUTC {
 				t.Errorf("%s: %s: ends at %v, %v, want %s, %s", name, by, b.at("data", "end_time"), b.at("data", "end_datetime"), end, c.endUTC)
 			}
-			wantEqual(t, c.endUTC, stored, "%s: %s is stored", name, by)
+			expect.Equal(t, c.endUTC, stored, fmt.Sprintf("%s: %s is stored", name, by))
 			want := strings.NewReplacer("-", "", ":", "", " ", "T").Replace(c.endUTC) + "Z"
 			if c.date < "2027-11-20" && !strings.Contains(string(s.read(calendar).body), "DTEND:"+want) {
 				t.Errorf("%s: %s: not in the calendar: %s", name, by, want)
@@ -511,7 +512,7 @@ func TestBookingsWithoutUsableEnd(t *testing.T) {
 		const stored = "SELECT CONCAT_WS(' ', DATE_FORMAT(end_date, '%Y-%m-%d'), end_time, end_datetime_utc) FROM wp_latepoint_bookings"
 		before := s.texts(stored)
 		s.write(http.MethodPut, "/bookings/11", `{"status":"cancelled"}`).want(http.StatusOK)
-		wantEqual(t, before, s.texts(stored), "%s: stored afterwards", name)
+		expect.Equal(t, before, s.texts(stored), fmt.Sprintf("%s: stored afterwards", name))
 		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved'")
 		if c.first == "" {
 			continue // no other agent works then
@@ -523,7 +524,7 @@ func TestBookingsWithoutUsableEnd(t *testing.T) {
 		if name == "as booked" {
 			correct = before
 		}
-		wantEqual(t, correct, s.texts(stored), "%s: what %s became", name, before)
+		expect.Equal(t, correct, s.texts(stored), fmt.Sprintf("%s: what %s became", name, before))
 	}
 }
 
@@ -559,7 +560,7 @@ func TestLastDayOffersWhatCanBeBooked(t *testing.T) {
 				s.write(http.MethodPut, "/bookings/"+moved, fmt.Sprintf(`{"start_date":%q,"start_time":%q}`, c.date, start)).want(http.StatusConflict)
 			}
 			free := s.get(fmt.Sprintf("/agents/availability?service_id=1&location_id=1&date=%s&start_time=%s", c.date, start)).want(http.StatusOK)
-			wantEqual(t, status == http.StatusCreated, slices.Contains(idsOf(free.at("data", "agents")), "1"), "%s: %s: the agent is free", name, start)
+			expect.Equal(t, status == http.StatusCreated, slices.Contains(idsOf(free.at("data", "agents")), "1"), fmt.Sprintf("%s: %s: the agent is free", name, start))
 		}
 		s.write(http.MethodPut, "/bookings/"+moved, fmt.Sprintf(`{"start_date":%q,"start_time":%q}`, c.date, c.last)).want(http.StatusOK)
 		s.write(http.MethodPut, "/bookings/"+moved, `{"duration":1440}`).want(http.StatusConflict)
@@ -591,7 +592,7 @@ func TestDatesAtTheLimits(t *testing.T) {
 						query = "/availability?service_id=1&agent_id=1&date=" + date + "&date_to=" + date
 					}
 					a := s.get(query)
-					wantEqual(t, status, a.status, "%s, %s: %.200s", zone, query, a.body)
+					expect.Equal(t, status, a.status, fmt.Sprintf("%s, %s: %.200s", zone, query, a.body))
 				}
 			}
 		}
@@ -604,7 +605,7 @@ func TestDatesAtTheLimits(t *testing.T) {
 		s.database.Execute(t, "UPDATE wp_latepoint_bookings SET start_date = '"+stored+"', end_date = '"+stored+"'")
 		for _, path := range []string{"/bookings", "/bookings/11", "/bookings?date_from=1000-01-01&date_to=9999-12-31", "/customers/1?include=stats", "/availability?booking_id=11&date=9999-12-31", "/availability?booking_id=11&service_id=1&agent_id=1&date=1000-01-01"} {
 			a := s.get(path)
-			wantEqual(t, http.StatusOK, a.status, "stored %s, %s: %.200s", stored, path, a.body)
+			expect.Equal(t, http.StatusOK, a.status, fmt.Sprintf("stored %s, %s: %.200s", stored, path, a.body))
 		}
 		for _, body := range []string{`{"total_attendees":1,"notes":"a"}`, `{"status":"cancelled"}`, `{"status":"approved"}`, `{"duration":90}`, `{"start_time":"23:30"}`} {
 			if a := s.write(http.MethodPut, "/bookings/11", body); a.status >= http.StatusInternalServerError {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -37,7 +38,7 @@ func TestTimeZoneOfTheSite(t *testing.T) {
 		s.database.Execute(t, "UPDATE wp_options SET option_value = '"+test.zone+"' WHERE option_name = 'timezone_string'",
 			"UPDATE wp_options SET option_value = '"+test.offset+"' WHERE option_name = 'gmt_offset'")
 		want := `{"status":"success","data":{"timezone":"` + test.wantZone + `","current_time":"` + test.wantTime + `"}}`
-		wantEqual(t, want, string(s.get("/status").want(http.StatusOK).body), "zone %q, offset %q", test.zone, test.offset)
+		expect.Equal(t, want, string(s.get("/status").want(http.StatusOK).body), fmt.Sprintf("zone %q, offset %q", test.zone, test.offset))
 	}
 	s.database.Execute(t, "DELETE FROM wp_options WHERE option_name IN ('timezone_string', 'gmt_offset')")
 	s.wantFields(t, "/status", map[string]any{"timezone": "+00:00"})

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 )
 
 // writesOfASlot returns requests that need the slot of a body, by name; id is a booking to change.
@@ -45,7 +46,7 @@ func TestSlotIsTakenByBrokenRows(t *testing.T) {
 		for what, w := range writesOfASlot(other, friday("start_time", `"13:30"`), `{"start_time":"13:30"}`) {
 			a := s.write(w[0], w[1], w[2])
 			if what == "several at once" {
-				wantEqual(t, "Time slot not available", a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), "%s, %s: %s", name, what, a.body)
+				expect.Equal(t, "Time slot not available", a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), fmt.Sprintf("%s, %s: %s", name, what, a.body))
 			} else if a.want(http.StatusConflict); what != "a hold" && fmt.Sprint(a.at("error", "details", "conflicting_booking_id")) != taken {
 				t.Errorf("%s, %s: %s", name, what, a.body)
 			}
@@ -66,7 +67,7 @@ func TestServiceWithoutDuration(t *testing.T) {
 		for name, w := range writesOfASlot(other, friday(), `{"service_id":4}`) {
 			a := s.write(w[0], w[1], w[2])
 			if name == "several at once" {
-				wantEqual(t, "duration: "+message, a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), "%s: %s", name, a.body)
+				expect.Equal(t, "duration: "+message, a.want(http.StatusBadRequest).at("results", "errors", 0, "error"), fmt.Sprintf("%s: %s", name, a.body))
 			} else if got := a.want(http.StatusUnprocessableEntity).at("error", "details"); !cmp.Equal(got, any(map[string]any{"duration": message})) {
 				t.Errorf("%s: %s", name, a.body)
 			}
@@ -75,7 +76,7 @@ func TestServiceWithoutDuration(t *testing.T) {
 			"/availability?service_id=4&agent_id=5&date=2027-02-05", "/availability?service_id=4&agent_id=any&date=2027-02-05&date_to=2027-02-08",
 			"/agents/availability?service_id=4&date=2027-02-05&start_time=10:00", "/availability?service_id=4&booking_id=" + other + "&date=2027-02-05",
 		} {
-			wantEqual(t, message, s.get(path).want(http.StatusUnprocessableEntity).at("error", "details", "duration"), "%s", path)
+			expect.Equal(t, message, s.get(path).want(http.StatusUnprocessableEntity).at("error", "details", "duration"), path)
 		}
 		wantNoWrites(t, "without a duration", before, "bookside_api_keys", "bookside_locks")
 	}
@@ -85,7 +86,7 @@ func TestServiceWithoutDuration(t *testing.T) {
 	booked := s.write(http.MethodPost, "/bookings", friday("duration", "60")).want(http.StatusCreated)
 	s.write(http.MethodPost, "/bookings", friday("duration", "60")).want(http.StatusConflict)
 	moved := s.write(http.MethodPut, fmt.Sprint("/bookings/", booked.at("data", "id")), `{"start_time":"13:00"}`).want(http.StatusOK)
-	wantEqual(t, "14:00", moved.at("data", "end_time"), "its end after the move")
+	expect.Equal(t, "14:00", moved.at("data", "end_time"), "its end after the move")
 }
 
 // TestNeverBookable: what can never be booked is a mistake of the request, not a conflict, and names its field.
@@ -126,7 +127,7 @@ func TestNeverBookable(t *testing.T) {
 				}
 				text := fmt.Sprint(a.want(http.StatusBadRequest).at("results", "errors", 0, "error"))
 				field, message, _ := strings.Cut(text, ": ")
-				wantEqual(t, message, c.want[field], "%s: %q", what, text)
+				expect.Equal[any](t, message, c.want[field], fmt.Sprintf("%s: %q", what, text))
 			}
 			wantNoWrites(t, name, before, "bookside_api_keys", "bookside_locks")
 			s.get("/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05").want(http.StatusOK)
@@ -150,16 +151,16 @@ func TestStatusesOfTheSite(t *testing.T) {
 		return s.write(http.MethodPut, "/bookings/"+id, `{"status":"`+status+`"}`)
 	}
 	for _, status := range []string{"running_late", "approved", "on_ice", "no_show", "running_late", "on_ice", "pending", "running_late", "completed"} {
-		wantEqual(t, status, become(status).want(http.StatusOK).at("data", "status"), "status")
+		expect.Equal[any](t, status, become(status).want(http.StatusOK).at("data", "status"), "status")
 	}
 	unprocessable("status").check(t, "between its own five", become("pending"))
 	unprocessable("status").check(t, "no status of the site", become("running late"))
 	unprocessable("status").check(t, "longer than its column", become("waits_for_a_call_from_the_practice"))
 	unprocessable("status").check(t, "longer than its column, of a new booking", s.write(http.MethodPost, "/bookings", friday("status", `"waits_for_a_call_from_the_practice"`)))
-	wantEqual(t, "delete_bookings", s.as([]string{"read_bookings", "write_bookings"}, http.MethodPut, "/bookings/"+id, `{"status":"on_ice"}`).want(http.StatusForbidden).at("error", "details", "required_permission"), "permission for what is completed")
+	expect.Equal(t, "delete_bookings", s.as([]string{"read_bookings", "write_bookings"}, http.MethodPut, "/bookings/"+id, `{"status":"on_ice"}`).want(http.StatusForbidden).at("error", "details", "required_permission"), "permission for what is completed")
 	become("on_ice").want(http.StatusOK)
 	rival := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("customer_id", "10")).want(http.StatusCreated).at("data", "id"))
-	wantEqual(t, rival, fmt.Sprint(become("running_late").want(http.StatusConflict).at("error", "details", "conflicting_booking_id")), "the conflicting booking")
+	expect.Equal(t, rival, fmt.Sprint(become("running_late").want(http.StatusConflict).at("error", "details", "conflicting_booking_id")), "the conflicting booking")
 	become("pending").want(http.StatusOK)
 }
 
@@ -187,7 +188,7 @@ func TestDefaultStatus(t *testing.T) {
 			"DELETE FROM wp_latepoint_settings WHERE name IN ('default_booking_status', 'additional_booking_statuses')",
 			fmt.Sprintf("INSERT INTO wp_latepoint_settings (name, value) VALUES ('default_booking_status', '%s'), ('additional_booking_statuses', 'In Review')", c.site))
 		booked := s.write(http.MethodPost, "/bookings", friday("status", c.sent)).want(http.StatusCreated)
-		wantEqual(t, c.expected, booked.at("data", "status"), "%s: status", name)
+		expect.Equal[any](t, c.expected, booked.at("data", "status"), fmt.Sprintf("%s: status", name))
 		before.Restore(t)
 	}
 }

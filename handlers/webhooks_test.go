@@ -10,6 +10,7 @@ import (
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/journal"
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 )
 
@@ -28,7 +29,7 @@ func TestWebhooksOfAKey(t *testing.T) {
 	if a := s.get("/webhooks/1").want(http.StatusOK); strings.Contains(string(a.body), "whsec_") || a.at("data", "url") != "https://example.test/hooks?token=1" || a.at("data", "include_record") != true {
 		t.Errorf("%s", a.body)
 	}
-	wantEqual(t, 1, len(s.get("/webhooks").want(http.StatusOK).records()), "webhooks")
+	expect.Equal(t, 1, len(s.get("/webhooks").want(http.StatusOK).records()), "webhooks")
 	a = s.write(http.MethodPut, "/webhooks/1", `{"agents":[],"status":"disabled","events":["coupon.deleted"]}`).want(http.StatusOK)
 	if a.at("data", "status") != "disabled" || a.at("data", "reason") != "disabled through the API" || len(a.at("data", "agents").([]any)) != 0 || a.at("data", "events", 0) != "coupon.deleted" || a.at("data", "name") != "shop" {
 		t.Errorf("%s", a.body)
@@ -49,7 +50,7 @@ func TestWebhooksOfAKey(t *testing.T) {
 
 	own := s.key
 	s.key = other
-	wantEqual(t, 0, len(s.get("/webhooks").want(http.StatusOK).records()), "webhooks of another key")
+	expect.Equal(t, 0, len(s.get("/webhooks").want(http.StatusOK).records()), "webhooks of another key")
 	for _, request := range []struct{ method, path, body string }{
 		{http.MethodGet, "/webhooks/1", ""}, {http.MethodGet, "/webhooks/1/deliveries", ""}, {http.MethodPut, "/webhooks/1", `{"name":"x"}`}, {http.MethodDelete, "/webhooks/1", ""},
 		{http.MethodPost, "/webhooks/1/test", ""}, {http.MethodPost, "/webhooks/1/rotate", ""}, {http.MethodPost, "/webhooks/1/replay", `{"delivery_id":1}`},
@@ -85,13 +86,13 @@ func TestWebhooksOfAKeyAreCounted(t *testing.T) {
 		all.Wait()
 	}
 	add(40, servers[0].key)
-	wantEqual(t, 20, servers[0].count("bookside_webhooks", "key_id = 1"), "webhooks of the key")
+	expect.Equal(t, 20, servers[0].count("bookside_webhooks", "key_id = 1"), "webhooks of the key")
 	var keys []string
 	for range 8 {
 		keys = append(keys, servers[0].newKey("read", "read_changes", "write_webhooks"))
 	}
 	add(128, keys...)
-	wantEqual(t, 100, servers[0].count("bookside_webhooks", "key_id > 0"), "webhooks of all keys")
+	expect.Equal(t, 100, servers[0].count("bookside_webhooks", "key_id > 0"), "webhooks of all keys")
 	if _, _, err := servers[0].hooks.Add(t.Context(), jobs.NewHook{URL: "https://example.test/hooks", Filter: jobs.HookFilter{Events: []string{"booking.created"}}}); err != nil {
 		t.Errorf("the administrator's: %v", err)
 	}
@@ -134,7 +135,7 @@ func TestConfigurationAllowsPrivateWebhooks(t *testing.T) {
 	s := ownServer(t, fixtures.Small(now))
 	s.hooks.AllowPrivate = true
 	s.write(http.MethodPost, "/webhooks", `{"url":"http://127.0.0.1:9000/","events":["*"]}`).want(http.StatusCreated)
-	wantEqual(t, 1, scalar[int](t, s, "SELECT allow_private FROM wp_bookside_webhooks"), "allow_private")
+	expect.Equal(t, 1, scalar[int](t, s, "SELECT allow_private FROM wp_bookside_webhooks"), "allow_private")
 }
 
 // TestRecordsForWebhooks: a webhook's record is the same as in its list, without what its key may not read.
@@ -148,7 +149,7 @@ func TestRecordsForWebhooks(t *testing.T) {
 	list := s.get("/bookings?per_page=100").want(http.StatusOK)
 	for _, b := range list.records() {
 		if b["id"] == float64(1) {
-			wantEqual(t, b, answer{t: t, body: all}.object(), "the webhook alone, instead of in the list")
+			expect.Equal(t, b, answer{t: t, body: all}.object(), "the webhook alone, instead of in the list")
 		}
 	}
 	if _, found, err := options.Record(t.Context(), 0, jobs.HookFilter{}, journal.Bookings, 8_000_000); err != nil || found {

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bookside/bookside/fixtures"
+	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/monitor"
 )
@@ -46,7 +47,7 @@ func TestMethodOverride(t *testing.T) {
 		{"empty", "POST", "/v1/customers?_method=", `{}`, nil, 400, `"first_name":"Required"`},
 	} {
 		a := s.exchange(c.method, c.target, c.body, c.headers...)
-		wantEqual(t, c.status, a.status, "%s: status: %s", c.name, a.body)
+		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status: %s", c.name, a.body))
 		wantContains(t, c.contains, string(a.body), "%s: body", c.name)
 	}
 	s.exchange("POST", "/v1/customers/1?_method=GET", "")
@@ -64,10 +65,10 @@ func TestPostAsHeadHasABody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, listening.URL+"/v1/status?_method=HEAD", nil)
-	noError(t, err)
+	expect.NoError(t, err)
 	request.Header.Set("X-Api-Key", s.key)
 	response, err := listening.Client().Do(request)
-	noError(t, err)
+	expect.NoError(t, err)
 	body, err := io.ReadAll(response.Body)
 	if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), `"timezone"`) {
 		t.Errorf("status %d, %v: %q", response.StatusCode, err, body)
@@ -83,11 +84,11 @@ func TestPlainRoute(t *testing.T) {
 		"/?rest_route=%2Flatepoint-api%2Fv1%2Fcustomers%2F&per_page=2",
 		"/index.php?per_page=2&rest_route=/latepoint-api/v1/customers",
 	} {
-		wantEqual(t, want, string(s.exchange("GET", target, "").want(http.StatusOK).body), "%s", target)
+		expect.Equal(t, want, string(s.exchange("GET", target, "").want(http.StatusOK).body), target)
 	}
 	s.exchange("POST", "/?rest_route=/latepoint-api/v1/customers/1&_method=PUT", `{"first_name":"Anna"}`).want(http.StatusOK)
 	for _, target := range []string{"/?rest_route=/wp/v2/posts", "/?rest_route=/latepoint-api/v12/customers", "/?rest_route=", "/v1/nothing?rest_route=/latepoint-api/v1/customers"} {
-		wantEqual(t, "rest_no_route", s.exchange("GET", target, "").want(http.StatusNotFound).at("code"), "%s", target)
+		expect.Equal(t, "rest_no_route", s.exchange("GET", target, "").want(http.StatusNotFound).at("code"), target)
 	}
 }
 
@@ -105,8 +106,8 @@ func TestCompanionIsTold(t *testing.T) {
 			s    *server
 			want string
 		}{{s, "cors=0&key=api_key&timeout=2.5"}, {other, "cors=1&key=&timeout=60"}} {
-			wantEqual(t, c.want, c.s.exchange("GET", target, "", "X-Bookside-Forwarded", "1").header.Get(header), "%s", target)
-			wantEqual(t, []string(nil), c.s.exchange("GET", target, "").header.Values(header), "%s, not forwarded", target)
+			expect.Equal(t, c.want, c.s.exchange("GET", target, "", "X-Bookside-Forwarded", "1").header.Get(header), target)
+			expect.Equal(t, []string(nil), c.s.exchange("GET", target, "").header.Values(header), fmt.Sprintf("%s, not forwarded", target))
 		}
 	}
 }
@@ -115,7 +116,7 @@ func TestCompanionIsTold(t *testing.T) {
 func TestNamespaceIndex(t *testing.T) {
 	t.Parallel()
 	_, proxy, err := net.ParseCIDR("192.0.2.0/24") // the address of httptest's requests
-	noError(t, err)
+	expect.NoError(t, err)
 	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()), func(o *handlers.Options) { o.TrustedProxies = []*net.IPNet{proxy} })
 	type endpoint struct {
 		Methods []string
@@ -142,7 +143,7 @@ func TestNamespaceIndex(t *testing.T) {
 	}
 	for _, target := range []string{"/wp-json/latepoint-api/v1", "/wp-json/latepoint-api/v1/", "/?rest_route=/latepoint-api/v1"} {
 		var got index
-		noError(t, json.Unmarshal(s.exchange("GET", target, "", "X-Api-Key", "", "X-Forwarded-Proto", "https").want(http.StatusOK).body, &got))
+		expect.NoError(t, json.Unmarshal(s.exchange("GET", target, "", "X-Api-Key", "", "X-Forwarded-Proto", "https").want(http.StatusOK).body, &got))
 		if got.Namespace != "latepoint-api/v1" || len(got.Routes) < 20 || got.Links["up"][0].Href != "https://example.com/wp-json/" {
 			t.Errorf("%s: namespace %s, %d routes, up %v", target, got.Namespace, len(got.Routes), got.Links)
 		}
@@ -247,7 +248,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 					return
 				}
 				a.want(http.StatusServiceUnavailable)
-				wantEqual(t, "Nothing is written: "+test.why, a.at("message").(string), "message")
+				expect.Equal(t, "Nothing is written: "+test.why, a.at("message").(string), "message")
 				if a.header.Get("Retry-After") == "" {
 					t.Error("no Retry-After")
 				}
@@ -261,7 +262,7 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				}
 				update(test.undo)
 				s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
-				wantEqual(t, "", reportLine(t, admin, monitor.WritesRefused), "reported afterwards")
+				expect.Equal(t, "", reportLine(t, admin, monitor.WritesRefused), "reported afterwards")
 			})
 		}
 	}
@@ -296,9 +297,9 @@ func multipartForm(t testing.TB, document string) (contentType, body string) {
 	var parts strings.Builder
 	writer := multipart.NewWriter(&parts)
 	for name, values := range formPairs(t, document) {
-		noError(t, writer.WriteField(name, values[0]))
+		expect.NoError(t, writer.WriteField(name, values[0]))
 	}
-	noError(t, writer.Close())
+	expect.NoError(t, writer.Close())
 	return writer.FormDataContentType(), parts.String()
 }
 
