@@ -291,7 +291,7 @@ func TestMailsAreTranslated(t *testing.T) {
 	}
 	message := func() string {
 		t.Helper()
-		return s.texts("SELECT JSON_VALUE(settings, '$.action_data.pa_text.content') FROM wp_latepoint_process_jobs ORDER BY id DESC LIMIT 1")[0]
+		return s.texts("SELECT JSON_UNQUOTE(JSON_EXTRACT(settings, '$.action_data.pa_text.content')) FROM wp_latepoint_process_jobs ORDER BY id DESC LIMIT 1")[0]
 	}
 	id := s.write(http.MethodPost, "/bookings", friday("price", "85", "send_confirmation", "true")).want(http.StatusCreated).at("data", "id")
 	got := message()

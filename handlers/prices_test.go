@@ -505,7 +505,7 @@ func TestPricesInMails(t *testing.T) {
 				order+", 9, 'stripe', 'card', '"+portion+"', 'capture', 'succeeded', "+amount+", NOW(), NOW())")
 		}
 		s.write(http.MethodPut, "/orders/"+order, fmt.Sprintf(`{"customer_comment":"change %d"}`, i)).want(http.StatusOK)
-		texts := strings.Split(s.texts("SELECT JSON_VALUE(settings, '$.action_data.pa_mail.content') FROM wp_latepoint_process_jobs")[0], "|")
+		texts := strings.Split(s.texts("SELECT JSON_UNQUOTE(JSON_EXTRACT(settings, '$.action_data.pa_mail.content')) FROM wp_latepoint_process_jobs")[0], "|")
 		var rows []fixtures.RecordedPriceRow
 		for _, row := range tableRow.FindAllStringSubmatch(texts[0], -1) {
 			shown := fixtures.RecordedPriceRow{Line: strings.Contains(row[1], "border-top")}

@@ -140,7 +140,7 @@ func ownWriter(t *testing.T, site fixtures.Site, change ...func(*handlers.Option
 func newServerOver(t testing.TB, database *fixtures.Database, connections int, wait time.Duration, change ...func(*handlers.Options)) *server {
 	t.Helper()
 	db := openDatabase(t, database, connections, wait)
-	haveOwnTables(t, database, db)
+	haveOwnTables(t, database)
 	options := defaultOptions()
 	for _, c := range change {
 		c(&options)
@@ -159,10 +159,13 @@ func newServerOver(t testing.TB, database *fixtures.Database, connections int, w
 // ownTables has a function for each database, by DSN, that creates our own tables.
 var ownTables sync.Map
 
-// haveOwnTables creates our own tables unless another server of the same database has.
-func haveOwnTables(t testing.TB, database *fixtures.Database, db *wpdb.DB) {
+// haveOwnTables creates our own tables unless another server of the same database has. Servers that are to be short of connections
+// do not wait long enough for that.
+func haveOwnTables(t testing.TB, database *fixtures.Database) {
 	t.Helper()
-	create, _ := ownTables.LoadOrStore(database.DSN, sync.OnceValue(func() error { return db.CreateOwnTables(t.Context()) }))
+	create, _ := ownTables.LoadOrStore(database.DSN, sync.OnceValue(func() error {
+		return openDatabase(t, database, 2, time.Minute).CreateOwnTables(t.Context())
+	}))
 	expect.NoError(t, create.(func() error)())
 }
 
