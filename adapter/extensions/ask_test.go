@@ -307,9 +307,10 @@ func days(year, n int) (list []string) {
 	return list
 }
 
-// TestKeptOffersAreLimited: expired answers make room first, and answers with many starts are not all kept. Nothing runs beside
-// it, because such an answer takes seconds under the race detector, and has ten.
-func TestKeptOffersAreLimited(t *testing.T) { //nolint:paralleltest // see above
+// TestKeptOffersAreLimited: expired answers make room first, and answers with many starts are not all kept.
+func TestKeptOffersAreLimited(t *testing.T) {
+	t.Parallel()
+	fixtures.SkipUnderRace(t)
 	w := newWordPress(t)
 	offers := func(days ...string) (requests int) {
 		t.Helper()
