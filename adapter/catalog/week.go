@@ -100,10 +100,10 @@ type weekRow struct {
 func weekRows(ctx context.Context, s *session.Session, scope availability.Scope) ([]weekRow, error) {
 	stmt := sq.Select("id", "week_day", "start_time", "end_time").From(s.DB.Name(wpdb.WorkPeriods)).
 		Where(sq.Eq{"agent_id": scope.Agent, "service_id": scope.Service, "location_id": scope.Location, "custom_date": nil}).OrderBy("week_day", "start_time", "end_time", "id")
-	return wpdb.All(ctx, s.DB, "read weekly hours", stmt, func(row wpdb.Scanner) (w weekRow, err error) {
+	return wpdb.All(ctx, s.DB, "read weekly hours", stmt, wpdb.Into(func(w *weekRow) []any {
 		w.Scope = scope
-		return w, row.Scan(&w.id, &w.Weekday, (*int)(&w.Start), (*int)(&w.End))
-	})
+		return []any{&w.id, &w.Weekday, (*int)(&w.Start), (*int)(&w.End)}
+	}))
 }
 
 // weekOf returns the week that rows make. The general one is complete, as LatePoint completes it before it reads it.

@@ -57,9 +57,9 @@ func stored(db *wpdb.DB) sq.SelectBuilder {
 	return sq.Select("id", "event", "record_id", "status", "tries", "failure", "created_at", "finished_at").From(db.Name(wpdb.Events))
 }
 
-func scanStored(row wpdb.Scanner) (s StoredEvent, err error) {
-	return s, row.Scan(&s.ID, &s.Name, &s.RecordID, &s.State, &s.Tries, &s.Failure, (*string)(&s.CreatedAt), wpdb.OrZero((*string)(&s.FinishedAt)))
-}
+var scanStored = wpdb.Into(func(s *StoredEvent) []any {
+	return []any{&s.ID, &s.Name, &s.RecordID, &s.State, &s.Tries, &s.Failure, (*string)(&s.CreatedAt), wpdb.OrZero((*string)(&s.FinishedAt))}
+})
 
 // RepeatEvent sends a failed event again: a creation as an update if the companion had begun, because some
 // extensions may already know it. found is false if there is no such event, or it is not Repeatable.

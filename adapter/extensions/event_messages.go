@@ -33,9 +33,9 @@ func OverdueEvents(ctx context.Context, db *wpdb.DB, now time.Time) ([]int64, er
 // with them meanwhile, or another server has: the row decides.
 func TakeOverEvent(ctx context.Context, tx *wpdb.DB, id int64) (e Event, taken bool, err error) {
 	stmt := sq.Select("event", "record_id", "COALESCE(rendered, '')").From(tx.Name(wpdb.Events)).Where(sq.Eq{"id": id}).Where(unsent()).Suffix("FOR UPDATE")
-	e, found, err := wpdb.One(ctx, tx, "read messages that were not sent", stmt, func(row wpdb.Scanner) (e Event, err error) {
-		return e, row.Scan(&e.Name, &e.RecordID, &e.Rendered)
-	})
+	e, found, err := wpdb.One(ctx, tx, "read messages that were not sent", stmt, wpdb.Into(func(e *Event) []any {
+		return []any{&e.Name, &e.RecordID, &e.Rendered}
+	}))
 	if err != nil || !found {
 		return e, false, err
 	}

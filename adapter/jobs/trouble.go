@@ -32,9 +32,9 @@ func FindTrouble(ctx context.Context, db *wpdb.DB, limit uint64) (failing, ended
 		{&ended, sq.And{sq.Eq{"status": string(Disabled)}, sq.NotEq{"reason": ""}, sq.NotLike{"reason": byPerson + "%"}}},
 	} {
 		stmt := sq.Select("id", "name", "failing_since", "reason").From(db.Name(wpdb.Webhooks)).Where(kind.which).OrderBy("id").Limit(limit)
-		*kind.found, err = wpdb.All(ctx, db, "find webhooks in trouble", stmt, func(row wpdb.Scanner) (t Trouble, err error) {
-			return t, row.Scan(&t.ID, &t.Name, wpdb.OrZero((*string)(&t.Since)), &t.Reason)
-		})
+		*kind.found, err = wpdb.All(ctx, db, "find webhooks in trouble", stmt, wpdb.Into(func(t *Trouble) []any {
+			return []any{&t.ID, &t.Name, wpdb.OrZero((*string)(&t.Since)), &t.Reason}
+		}))
 		if err != nil {
 			return nil, nil, err
 		}

@@ -85,17 +85,17 @@ func SiteID(ctx context.Context, db *wpdb.DB) (id, database string, err error) {
 // readPosition returns the row of the journal; found is false if there is none.
 func readPosition(ctx context.Context, db *wpdb.DB) (p position, found bool, err error) {
 	stmt := sq.Select("position", "floor", "signature", "n").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": journalPosition})
-	return wpdb.One(ctx, db, "read position of the journal", stmt, func(row wpdb.Scanner) (p position, err error) {
-		return p, row.Scan(&p.last, &p.floor, &p.epoch, &p.n)
-	})
+	return wpdb.One(ctx, db, "read position of the journal", stmt, wpdb.Into(func(p *position) []any {
+		return []any{&p.last, &p.floor, &p.epoch, &p.n}
+	}))
 }
 
 // readNumbers returns the first and last number of the entries. Uses the primary key.
 func readNumbers(ctx context.Context, db *wpdb.DB) (numbers, error) {
 	stmt := sq.Select("MIN(number)", "MAX(number)").From(db.Name(wpdb.Changes))
-	n, _, err := wpdb.One(ctx, db, "read numbers of the journal", stmt, func(row wpdb.Scanner) (n numbers, err error) {
-		return n, row.Scan(wpdb.OrZero(&n.first), wpdb.OrZero(&n.last))
-	})
+	n, _, err := wpdb.One(ctx, db, "read numbers of the journal", stmt, wpdb.Into(func(n *numbers) []any {
+		return []any{wpdb.OrZero(&n.first), wpdb.OrZero(&n.last)}
+	}))
 	return n, err
 }
 

@@ -283,9 +283,9 @@ func (w *worker) pruneSome(ctx context.Context) (deleted int, err error) {
 			at     domain.Timestamp
 		}
 		stmt := sq.Select("number", "at").From(tx.Name(wpdb.Changes)).OrderBy("number").Limit(pruneSize)
-		oldest, err := wpdb.All(ctx, tx, "find old changes", stmt, func(row wpdb.Scanner) (a aged, err error) {
-			return a, row.Scan(&a.number, &a.at)
-		})
+		oldest, err := wpdb.All(ctx, tx, "find old changes", stmt, wpdb.Into(func(a *aged) []any {
+			return []any{&a.number, &a.at}
+		}))
 		if err != nil {
 			return err
 		}

@@ -37,9 +37,9 @@ func (p progress) complete() bool { return p.position > p.floor }
 
 func readProgress(ctx context.Context, db *wpdb.DB, r Resource) (progress, bool, error) {
 	stmt := sq.Select("position", "floor", "signature").From(db.Name(wpdb.ChangePositions)).Where(sq.Eq{"name": string(r)})
-	return wpdb.One(ctx, db, "read progress", stmt, func(row wpdb.Scanner) (p progress, err error) {
-		return p, row.Scan(&p.position, &p.floor, &p.signature)
-	})
+	return wpdb.One(ctx, db, "read progress", stmt, wpdb.Into(func(p *progress) []any {
+		return []any{&p.position, &p.floor, &p.signature}
+	}))
 }
 
 // progress returns how far the first pass has come. Another process that repairs the journal may not have

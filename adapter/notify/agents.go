@@ -62,9 +62,7 @@ func loadAgents(ctx context.Context, s *session.Session, snapshot Snapshot) ([]a
 		LeftJoin(s.DB.As(wpdb.Services, "s") + " ON s.id = b.service_id").
 		LeftJoin(s.DB.As(wpdb.ServiceCategories, "sc") + " ON sc.id = s.category_id").
 		Where(sq.Eq{"b.id": bookings}).OrderBy("b.id")
-	agents, err := wpdb.All(ctx, s.DB, "read agents of bookings", stmt, func(row wpdb.Scanner) (a agent, err error) {
-		return a, row.Scan(a.columns()...)
-	})
+	agents, err := wpdb.All(ctx, s.DB, "read agents of bookings", stmt, wpdb.Into((*agent).columns))
 	if err == nil && snapshot.Booking != nil && len(agents) == 0 {
 		agents = []agent{{}} // the booking was just deleted
 	}
