@@ -3,6 +3,7 @@ package slots
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -93,20 +94,26 @@ type calendarContent struct {
 	uses   []assetUse
 }
 
-// ofKind returns the rows of a kind.
-func (c calendarContent) ofKind(kinds ...int) []calendarRow {
-	return slices.DeleteFunc(slices.Clone(c.rows), func(r calendarRow) bool { return !slices.Contains(kinds, r.kind) })
+// ofKind yields the rows of some kinds.
+func (c calendarContent) ofKind(kinds ...int) iter.Seq[calendarRow] {
+	return func(yield func(calendarRow) bool) {
+		for i := range c.rows {
+			if slices.Contains(kinds, c.rows[i].kind) && !yield(c.rows[i]) {
+				return
+			}
+		}
+	}
 }
 
 func (c calendarContent) workPeriods() (periods []availability.WorkPeriod) {
-	for _, r := range c.ofKind(hoursRow) {
+	for r := range c.ofKind(hoursRow) {
 		periods = append(periods, r.workPeriod())
 	}
 	return periods
 }
 
 func (c calendarContent) offPeriods(resources []availability.Resource, q CalendarQuery) (periods []availability.OffPeriod) {
-	for _, r := range c.ofKind(timeOffRow) {
+	for r := range c.ofKind(timeOffRow) {
 		off := r.offPeriod()
 		if q.anyLocation && slices.ContainsFunc(resources, off.Covers) { // Pro Features no longer looks at the location of a period that it has found
 			off.Location = 0
@@ -119,7 +126,7 @@ func (c calendarContent) offPeriods(resources []availability.Resource, q Calenda
 // limits returns the bookings per day of agents. Of several rows of an agent, the first one counts.
 func (c calendarContent) limits() map[int64]int {
 	limits := map[int64]int{}
-	rows := slices.SortedFunc(slices.Values(c.ofKind(limitRow)), func(a, b calendarRow) int { return cmp.Compare(b.id, a.id) })
+	rows := slices.SortedFunc(c.ofKind(limitRow), func(a, b calendarRow) int { return cmp.Compare(b.id, a.id) })
 	for _, r := range rows {
 		limits[r.agent] = max(session.LeadingInt(r.limit), 0)
 	}
@@ -128,7 +135,7 @@ func (c calendarContent) limits() map[int64]int {
 
 // bookings returns the bookings and holds until a last day. Those that are hidden from the caller have no id.
 func (c calendarContent) bookings(s *session.Session, last availability.Day) (bookings []availability.Booking) {
-	for _, r := range c.ofKind(bookingRow, holdRow) {
+	for r := range c.ofKind(bookingRow, holdRow) {
 		b := r.booking()
 		if b.Start.Day > last {
 			continue
