@@ -95,7 +95,7 @@ func FilterSearch(filter sq.SelectBuilder, text *string, expressions ...string) 
 	if text == nil {
 		return filter
 	}
-	return FilterContains(filter, *text, expressions...)
+	return filter.Where(ContainsAny(*text, expressions...))
 }
 
 // FilterPhone adds a partial match of a telephone number, see ContainsPhone.
@@ -123,12 +123,7 @@ func ContainsPhone(phone *string, column string) sq.Sqlizer {
 	return ContainsAny(digits, column)
 }
 
-// FilterContains keeps rows in which any of some texts contains the given one.
-func FilterContains(filter sq.SelectBuilder, text string, expressions ...string) sq.SelectBuilder {
-	return filter.Where(ContainsAny(text, expressions...))
-}
-
-// ContainsAny is the condition of FilterContains.
+// ContainsAny is the condition that any of some texts contains the given one.
 func ContainsAny(text string, expressions ...string) sq.Or {
 	pattern := wpdb.Contains(text)
 	any := sq.Or{}
