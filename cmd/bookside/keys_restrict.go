@@ -41,7 +41,7 @@ revoked one stays revoked.
 			}
 			key, found, err := store.Restrict(ctx, id, n.Patch(options.names()...))
 			switch {
-			case err != nil && (found || !errors.Is(err, wpdb.ErrSchema)): // without a table there are no keys
+			case err != nil && !errors.Is(err, wpdb.ErrSchema): // without a table there are no keys
 				return err
 			case !found:
 				return noSuchKey(id)

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/cmd/internal/exit"
-	"github.com/bookside/bookside/wpdb"
 )
 
 func (p *program) rollKey() *cobra.Command {
@@ -40,7 +38,7 @@ To end a key that somebody else may know, use --overlap 0.`,
 		return p.withKeys(ctx, func(store keyStore) error {
 			secret, key, old, found, err := store.Roll(ctx, id, overlap, p.creator())
 			switch {
-			case err != nil && (found || !errors.Is(err, wpdb.ErrSchema)): // without a table there are no keys
+			case err != nil:
 				return err
 			case !found:
 				return exit.Errorf(exit.Failure, nil, "there is no valid key with the ID %d; see keys list", id)
