@@ -75,20 +75,15 @@ func formDocument(root jsontext.Value, err error) (Document, error) {
 func formError(err error) error { return &BodyError{domain.Capitalize(err.Error())} }
 
 func parseJSON(text []byte) (Document, error) {
-	if !utf8.Valid(text) {
-		return Document{}, errNotUTF8
-	}
-	if !json.Valid(text) {
-		return Document{}, ErrNotJSON
-	}
-	root := jsontext.Value(text)
-	levels, values := root.Extent()
+	root, err := jsontext.Parse(text)
 	switch {
-	case levels > jsontext.MaxDepth:
+	case errors.Is(err, jsontext.ErrNotUTF8):
+		return Document{}, errNotUTF8
+	case errors.Is(err, jsontext.ErrTooMany):
+		return Document{}, &BodyError{"The request body has " + err.Error()}
+	case err != nil:
 		return Document{}, ErrNotJSON
-	case values > jsontext.MaxValues:
-		return Document{}, &BodyError{fmt.Sprintf("The request body has more than %d values", jsontext.MaxValues)}
-	case levels == 0:
+	case root[0] != '{' && root[0] != '[':
 		return Document{}, errNoObject
 	}
 	return Document{root: root}, nil

@@ -232,23 +232,24 @@ func (s *Schema) becomeID(name string) {
 }
 
 func (s *Schemas) ofField(record string, f Field) *Schema {
-	samples := s.published.SamplesOf(record, f)
-	if _, own := s.published.Samples[record+"."+f.Name]; !own && f.Optional && f.Needs == "" && f.Value.Kind() == reflect.Pointer { // absent instead of null
-		samples = []any{reflect.Zero(f.Value.Type().Elem()).Interface()}
-	}
-	forms := make([]*Schema, len(samples))
-	for i, sample := range samples {
-		forms[i] = s.Of(sample)
+	var forms []*Schema
+	for _, sample := range s.published.SamplesOf(record, f) {
+		forms = append(forms, s.Of(sample))
 	}
 	return AnyOf(forms...)
 }
 
 // SamplesOf returns samples of a field of a record with a name.
 func (p Published) SamplesOf(record string, f Field) []any {
-	if samples, ok := p.Samples[record+"."+f.Name]; ok {
+	samples, ok := p.Samples[record+"."+f.Name]
+	switch {
+	case ok:
 		return samples
+	case f.Optional && f.Needs == "" && f.Value.Kind() == reflect.Pointer: // absent instead of null
+		return []any{reflect.Zero(f.Value.Type().Elem()).Interface()}
+	default:
+		return []any{f.Value.Interface()}
 	}
-	return []any{f.Value.Interface()}
 }
 
 // Field is a field of a struct on the wire.

@@ -5,6 +5,8 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -182,8 +184,8 @@ func (v Value) endOfText(i int) int {
 	return i + 1
 }
 
-// Extent returns how deep a valid document nests and how many values it has.
-func (v Value) Extent() (levels, values int) {
+// extent returns how deep a valid document nests and how many values it has.
+func (v Value) extent() (levels, values int) {
 	values = 1
 	for i, level := 0, 0; i < len(v); i++ {
 		switch v[i] {
@@ -204,19 +206,44 @@ func (v Value) Extent() (levels, values int) {
 
 // Limits of what clients send. PHP's json_decode accepts the same depth, and no request needs a tenth of the values.
 const (
-	MaxDepth  = 512
-	MaxValues = 20_000
+	maxDepth  = 512
+	maxValues = 20_000
 )
+
+// The errors of Parse.
+var (
+	ErrNotUTF8 = errors.New("not valid UTF-8")
+	ErrNotJSON = errors.New("not valid JSON")
+	ErrTooMany = fmt.Errorf("more than %d values", maxValues)
+)
+
+// Parse returns the value that a text is as JSON.
+func Parse(text []byte) (Value, error) {
+	switch {
+	case !utf8.Valid(text):
+		return nil, ErrNotUTF8
+	case !json.Valid(text):
+		return nil, ErrNotJSON
+	}
+	v := Value(text)
+	switch levels, values := v.extent(); {
+	case levels > maxDepth:
+		return nil, ErrNotJSON
+	case values > maxValues:
+		return nil, ErrTooMany
+	}
+	return v, nil
+}
 
 // Decoded returns the list or object that a text contains as JSON, which is how clients send them in
 // forms. Any other value is returned unchanged.
 func (v Value) Decoded() Value {
 	text, isText, single := v.Scalar()
-	if text = strings.TrimSpace(text); !single || !isText || text == "" || text[0] != '{' && text[0] != '[' || !utf8.ValidString(text) || !json.Valid([]byte(text)) {
+	if text = strings.TrimSpace(text); !single || !isText || text == "" || text[0] != '{' && text[0] != '[' {
 		return v
 	}
-	if levels, values := Value(text).Extent(); levels > MaxDepth || values > MaxValues {
-		return v
+	if decoded, err := Parse([]byte(text)); err == nil {
+		return decoded
 	}
-	return Value(text)
+	return v
 }
