@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,7 +66,7 @@ func (w *wordPress) answer(t *testing.T, action string, of json.RawMessage) (sta
 	times, bookings := []any{}, []any{}
 	for _, q := range question.Times {
 		days += q.Start + " "
-		times = append(times, map[string]any{"duration": 60, "resources": []any{map[string]any{"agent": 1, "location": 1, "days": map[string]any{q.Start: json.RawMessage("[" + strings.Repeat("[540,1],", max(1, int(w.starts.Load()))-1) + "[540,1]]")}}}})
+		times = append(times, map[string]any{"duration": 60, "resources": []any{map[string]any{"agent": 1, "location": 1, "days": map[string]any{q.Start: slices.Repeat([][2]int{{540, 1}}, max(1, int(w.starts.Load())))}}}})
 	}
 	for _, q := range question.Bookings {
 		judgement := map[string]any{"available": true, "agent_id": 7}
