@@ -31,11 +31,7 @@ var getOrder = operation{
 		if err != nil {
 			return response{}, err
 		}
-		order, err := records.LoadOrder(r.ctx(), r.session, id)
-		if err != nil {
-			return response{}, err
-		}
-		items, err := records.LoadOrderItems(r.ctx(), r.session, id)
+		order, items, err := records.LoadOrderWithItems(r.ctx(), r.session, id)
 		if err != nil {
 			return response{}, err
 		}

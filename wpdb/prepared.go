@@ -18,15 +18,6 @@ type preparedStatement struct{ sq.Sqlizer }
 
 type preparedKey struct{}
 
-// toSQL builds a statement and returns the context in which to run it.
-func toSQL(ctx context.Context, stmt sq.Sqlizer) (context.Context, string, []any, error) {
-	text, args, err := stmt.ToSql()
-	if _, prepared := stmt.(preparedStatement); prepared {
-		ctx = context.WithValue(ctx, preparedKey{}, true)
-	}
-	return ctx, text, args, err
-}
-
 // maxPrepared bounds the statements that a connection keeps prepared.
 const maxPrepared = 16
 

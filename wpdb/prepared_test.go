@@ -72,9 +72,7 @@ func TestPreparedStatements(t *testing.T) {
 			inner := c.inner
 			tested := &conn{driverConn: &inner}
 			for _, query := range c.send {
-				ctx, text, _, err := toSQL(t.Context(), Prepared(sq.Expr(query)))
-				expect.NoError(t, err)
-				rows, err := tested.QueryContext(ctx, text, nil)
+				rows, err := tested.QueryContext(sentAs(t.Context(), []Query{{stmt: Prepared(sq.Expr(query))}}), query, nil)
 				expect.NoError(t, err)
 				expect.Succeeded(t, rows.Close())
 			}

@@ -1,6 +1,7 @@
 package wpdb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -89,49 +90,123 @@ func (db *DB) send(ctx context.Context, run func(ctx context.Context, on runner)
 
 // All runs a SELECT and scans each row into a T. A read whose connection was
 // lost is repeated once.
-func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) ([]T, error) {
-	found, more, err := First(ctx, db, op, stmt, maxRows, scan)
-	if err == nil && more {
-		return nil, wrap(op, ErrTooManyRows)
-	}
+func All[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) (found []T, err error) {
+	err = db.read(ctx, Rows(&found, op, stmt, scan))
 	return found, err
 }
 
 // First is like All, for a SELECT that scans no more than limit rows. more reports whether there are
 // others.
 func First[T any](ctx context.Context, db *DB, op string, stmt sq.Sqlizer, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
-	ctx, text, args, err := toSQL(ctx, stmt)
+	err = db.read(ctx, Query{op, stmt, func(ctx context.Context, rows *sql.Rows) (err error) {
+		found, more, err = collect(ctx, rows, limit, scan)
+		return err
+	}})
 	if err != nil {
-		return nil, false, fmt.Errorf("%s: build statement: %w", op, err)
-	}
-	if err := db.sendWaiting(ctx); err != nil {
 		return nil, false, err
 	}
-	text, args = db.addViews(text, args)
-	for repeated := false; ; repeated = true {
-		err = db.send(ctx, func(ctx context.Context, on runner) (err error) {
-			found, more, err = collect(ctx, on, text, args, limit, scan)
+	return found, more, nil
+}
+
+// Query is a SELECT that Together sends.
+type Query struct {
+	op      string
+	stmt    sq.Sqlizer
+	collect func(ctx context.Context, rows *sql.Rows) error
+}
+
+// Rows returns a query that scans each row into a T, like All.
+func Rows[T any](into *[]T, op string, stmt sq.Sqlizer, scan func(Scanner) (T, error)) Query {
+	return Query{op, stmt, func(ctx context.Context, rows *sql.Rows) error {
+		found, more, err := collect(ctx, rows, maxRows, scan)
+		if err == nil && more {
+			err = ErrTooManyRows
+		}
+		if err == nil {
+			*into = found
+		}
+		return err
+	}}
+}
+
+// Together runs queries that do not depend on each other, in one round trip if the session can send several
+// statements. Otherwise it is All for each.
+func Together(ctx context.Context, db *DB, queries ...Query) error {
+	if db.together {
+		return db.read(ctx, queries...)
+	}
+	for _, q := range queries {
+		if err := db.read(ctx, q); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// read sends queries in one text and collects their rows.
+func (db *DB) read(ctx context.Context, queries ...Query) error {
+	text, args, err := db.textOf(queries)
+	if err != nil {
+		return err
+	}
+	if err := db.sendWaiting(ctx); err != nil {
+		return err
+	}
+	ctx = sentAs(ctx, queries)
+	for repeated := false; ; repeated = true {
+		op := queries[0].op
+		err := db.send(ctx, func(ctx context.Context, on runner) (err error) {
+			rows, err := on.QueryContext(ctx, text, args...)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, rows.Close()) }()
+			for i, q := range queries {
+				op = q.op
+				if i > 0 && !rows.NextResultSet() {
+					return cmp.Or(rows.Err(), errNoResult)
+				}
+				if err := q.collect(ctx, rows); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 		// A connection of a session is lost with its transaction and its locks: repeating the last statement
 		// would run it alone.
-		if err = wrap(op, err); db.session == nil && !repeated && errors.Is(err, ErrLinkLost) {
-			continue
+		if err = wrap(op, err); db.session != nil || repeated || !errors.Is(err, ErrLinkLost) {
+			return err
 		}
-		if err != nil {
-			return nil, false, err
-		}
-		return found, more, nil
 	}
 }
 
-// collect has the only loop over rows.
-func collect[T any](ctx context.Context, on runner, text string, args []any, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
-	rows, err := on.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, false, err
+// textOf returns the text of queries, restricted to the views, and its arguments.
+func (db *DB) textOf(queries []Query) (text string, args []any, err error) {
+	texts := make([]string, len(queries))
+	for i, q := range queries {
+		text, own, err := q.stmt.ToSql()
+		if err != nil {
+			return "", nil, fmt.Errorf("%s: build statement: %w", q.op, err)
+		}
+		text, own = db.addViews(text, own)
+		texts[i], args = text, append(args, own...)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
+	return strings.Join(texts, ";\n"), args, nil
+}
+
+// sentAs returns the context in which to send queries: several in one text, or one that may be prepared.
+func sentAs(ctx context.Context, queries []Query) context.Context {
+	if len(queries) > 1 {
+		return context.WithValue(ctx, severalKey{}, new(severalResults))
+	}
+	if _, prepared := queries[0].stmt.(preparedStatement); prepared {
+		return context.WithValue(ctx, preparedKey{}, true)
+	}
+	return ctx
+}
+
+// collect has the only loop over rows.
+func collect[T any](ctx context.Context, rows *sql.Rows, limit int64, scan func(Scanner) (T, error)) (found []T, more bool, err error) {
 	row, u := weighedRow{Scanner: rows}, usage(ctx)
 	size := recordSize(reflect.TypeFor[T]())
 	for rows.Next() {

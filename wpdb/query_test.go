@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,42 @@ func TestAll(t *testing.T) {
 	}
 	if usage.Queries() != 1 || usage.Rows() != 2 {
 		t.Errorf("counted %d statements and %d rows, want 1 and 2", usage.Queries(), usage.Rows())
+	}
+}
+
+// TestTogether: several SELECTs take one round trip, see the same views as alone, and an error names the one that
+// failed.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Legacy())
+	database.Execute(t, "DELETE FROM wp_latepoint_locations", "INSERT INTO wp_latepoint_locations (id, name, status) VALUES (1, 'a', 'active'), (2, ';b?', 'active'), (3, 'c', 'disabled')")
+	open := wpdbtest.OpenConfig(t, configOf(database))
+	views, err := open.BuildViews([]wpdb.View{{Table: wpdb.Locations, Rows: sq.NotEq{"id": 1}}})
+	expect.NoError(t, err)
+	open = open.WithViews(views)
+	for name, db := range map[string]*wpdb.DB{"together": open, "one by one": open.OneByOne()} {
+		ctx, usage := wpdb.WithUsage(t.Context())
+		var ids []int64
+		var names, none []string
+		all := []wpdb.Query{
+			wpdb.Rows(&ids, "read ids", sq.Select("id").From(db.Name(wpdb.Locations)).OrderBy("id"), wpdb.Value[int64]),
+			wpdb.Rows(&none, "read none", sq.Select("name").From(db.Name(wpdb.Locations)).Where(sq.Eq{"id": 1}), wpdb.Value[string]),
+			wpdb.Rows(&names, "read names", wpdb.Prepared(sq.Select("name").From(db.Name(wpdb.Locations)).Where(sq.Eq{"name": ";b?"})), wpdb.Value[string]),
+		}
+		expect.NoError(t, wpdb.Together(ctx, db, all...))
+		expect.Equal(t, "[2 3] [] [;b?]", fmt.Sprint(ids, none, names), name)
+		want := int64(3)
+		if name == "together" {
+			want = 1
+		}
+		expect.Equal(t, want, usage.Queries(), name)
+		expect.Equal(t, int64(3), usage.Rows(), name)
+		for _, wrong := range []sq.SelectBuilder{sq.Select("nothing").From(db.Name(wpdb.Locations)), sq.Select("(SELECT 1 UNION SELECT 2)")} {
+			queries := append(slices.Clone(all), wpdb.Rows(&none, "read wrongly", wrong, wpdb.Value[string]))
+			if err := wpdb.Together(ctx, db, queries...); err == nil || !strings.HasPrefix(err.Error(), "read wrongly: ") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }
 

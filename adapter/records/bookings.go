@@ -414,11 +414,21 @@ func AddBookingMeta(ctx context.Context, s *session.Session, records []Booking) 
 	if len(records) == 0 {
 		return nil
 	}
-	ids := IDsOf(records, func(b Booking) int64 { return b.ID })
-	metas, err := session.LoadMetas(ctx, s, wpdb.BookingMeta, ids, NotSecret("meta_key"))
-	if err != nil {
+	var metas []session.MetaRow
+	if err := wpdb.Together(ctx, s.DB, queryBookingMeta(s, &metas, records)); err != nil {
 		return err
 	}
+	return showMeta(ctx, s, records, metas)
+}
+
+func queryBookingMeta(s *session.Session, into *[]session.MetaRow, records []Booking) wpdb.Query {
+	ids := IDsOf(records, func(b Booking) int64 { return b.ID })
+	return session.QueryMetas(s, into, wpdb.BookingMeta, ids, NotSecret("meta_key"))
+}
+
+// showMeta gives bookings the meta that the API shows.
+func showMeta(ctx context.Context, s *session.Session, records []Booking, rows []session.MetaRow) error {
+	metas := session.MetasOf(rows)
 	shown := VisibleMeta{Site: s}
 	for i := range records {
 		records[i].Meta = map[string]string{}

@@ -52,43 +52,48 @@ type CustomerStats struct {
 }
 
 // WholeCustomers adds meta and Stats to customers. It counts the list if size asks for it.
-func WholeCustomers(ctx context.Context, s *session.Session, records []Customer, size *Total) ([]Customer, error) {
-	if err := addCustomerMeta(ctx, s, records); err != nil {
-		return nil, err
+func WholeCustomers(ctx context.Context, s *session.Session, found []Customer, size *Total) ([]Customer, error) {
+	if len(found) == 0 {
+		return nil, nil
 	}
-	stats, err := LoadCustomerStats(ctx, s, customerIDs(records), size)
-	if err != nil {
-		return nil, err
+	ids := IDsOf(found, func(c Customer) int64 { return c.ID })
+	var metas []customerMeta
+	var stats []customerStats
+	err := wpdb.Together(ctx, s.DB, queryCustomerMeta(s, &metas, ids), queryCustomerStats(s, &stats, ids, size))
+	if err == nil {
+		err = addCustomerMeta(ctx, s, found, metas)
 	}
-	for i, c := range records {
-		records[i].Stats = stats[c.ID]
-	}
-	return records, nil
+	addStats(found, stats, size)
+	return found, err
 }
 
 // LoadCustomer returns one customer, or a CodeNotFound.
 func LoadCustomer(ctx context.Context, s *session.Session, id int64) (Customer, error) {
-	c, err := LoadStoredCustomer(ctx, s, id)
-	if err != nil {
-		return Customer{}, err
+	ids, size := []int64{id}, new(Total)
+	var found []Customer
+	var metas []customerMeta
+	var stats []customerStats
+	err := wpdb.Together(ctx, s.DB, queryCustomer(s, &found, id), queryCustomerMeta(s, &metas, ids), queryCustomerStats(s, &stats, ids, size))
+	if err == nil {
+		err = addCustomerMeta(ctx, s, found, metas)
 	}
-	stats, err := LoadCustomerStats(ctx, s, []int64{id}, new(Total))
-	c.Stats = stats[id]
-	return c, err
-}
-
-func customerIDs(records []Customer) []int64 {
-	return IDsOf(records, func(c Customer) int64 { return c.ID })
+	addStats(found, stats, size)
+	return Only(found, err, domain.CustomerResource, id)
 }
 
 // LoadStoredCustomer returns a Customer without Stats, which would cost a scan.
 func LoadStoredCustomer(ctx context.Context, s *session.Session, id int64) (Customer, error) {
-	stmt := sq.Select(CustomerColumns...).From(s.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id})
-	records, err := wpdb.All(ctx, s.DB, "read customer", stmt, ScanCustomer)
+	var found []Customer
+	var metas []customerMeta
+	err := wpdb.Together(ctx, s.DB, queryCustomer(s, &found, id), queryCustomerMeta(s, &metas, []int64{id}))
 	if err == nil {
-		err = addCustomerMeta(ctx, s, records)
+		err = addCustomerMeta(ctx, s, found, metas)
 	}
-	return Only(records, err, domain.CustomerResource, id)
+	return Only(found, err, domain.CustomerResource, id)
+}
+
+func queryCustomer(s *session.Session, into *[]Customer, id int64) wpdb.Query {
+	return wpdb.Rows(into, "read customer", sq.Select(CustomerColumns...).From(s.DB.As(wpdb.Customers, "c")).Where(sq.Eq{"c.id": id}), ScanCustomer)
 }
 
 // CustomerColumns are what ScanCustomer reads of customers, c. Columns with passwords and session keys are
@@ -108,59 +113,60 @@ func ScanCustomer(row wpdb.Scanner) (c Customer, err error) {
 	return c, err
 }
 
-// LoadCustomerStats counts bookings and sums up payments in one statement. Each customer has several rows,
-// one per part, in which the columns of the other parts are empty. The statement counts the list if size
-// asks for it, in a row that belongs to no customer.
-func LoadCustomerStats(ctx context.Context, s *session.Session, ids []int64, size *Total) (map[int64]CustomerStats, error) {
-	if len(ids) == 0 && size.Count == nil {
-		return nil, nil
-	}
-	bookings, err := bookingCounts(s, ids)
-	if err != nil {
-		return nil, err
-	}
-	stmt := bookings.SuffixExpr(sq.ConcatExpr("UNION ALL ", paidSums(s, ids)))
+// customerStats is a part of a customer's statistics, in which the other parts are zero.
+type customerStats struct {
+	customer int64
+	CustomerStats
+}
+
+// queryCustomerStats counts bookings and sums up payments of customers, in a row for each part. It counts the list if
+// size asks for it, in a row that belongs to no customer.
+func queryCustomerStats(s *session.Session, into *[]customerStats, ids []int64, size *Total) wpdb.Query {
+	stmt := bookingCounts(s, ids).SuffixExpr(sq.ConcatExpr("UNION ALL ", paidSums(s, ids)))
 	if size.Count != nil {
 		stmt = stmt.SuffixExpr(sq.ConcatExpr("UNION ALL SELECT 0, (", size.Count, "), 0, 0, NULL, NULL, NULL, NULL"))
 	}
-	parts, err := session.Grouped(ctx, s, "sum up customers", stmt, func(row wpdb.Scanner, customer *int64) (c CustomerStats, err error) {
-		err = row.Scan(customer, &c.Total, &c.Completed, &c.Cancelled, wpdb.OrZero(&c.Future),
+	return wpdb.Rows(into, "sum up customers", stmt, func(row wpdb.Scanner) (c customerStats, err error) {
+		err = row.Scan(&c.customer, &c.Total, &c.Completed, &c.Cancelled, wpdb.OrZero(&c.Future),
 			wpdb.OrZero((*string)(&c.Last)), wpdb.OrZero((*string)(&c.Next)), wpdb.OrZero(&c.Spent))
 		c.Last, c.Next = c.Last.Day(), c.Next.Day()
 		return c, err
 	})
-	for _, counted := range parts[0] {
-		size.Size = counted.Total
-	}
-	stats := make(map[int64]CustomerStats, len(ids))
-	for _, id := range ids {
-		var sum CustomerStats
-		for _, part := range parts[id] {
-			sum.add(part)
-		}
-		stats[id] = sum
-	}
-	return stats, err
 }
 
-func (c *CustomerStats) add(part CustomerStats) {
+// addStats adds the parts that queryCustomerStats read to the customers, and the size of the list.
+func addStats(found []Customer, parts []customerStats, size *Total) {
+	sums := map[int64]CustomerStats{}
+	for _, part := range parts {
+		sums[part.customer] = sums[part.customer].with(part.CustomerStats)
+	}
+	for i, c := range found {
+		found[i].Stats = sums[c.ID]
+	}
+	if size.Count != nil {
+		size.Size = sums[0].Total
+	}
+}
+
+func (c CustomerStats) with(part CustomerStats) CustomerStats {
 	c.Total += part.Total
 	c.Completed += part.Completed
 	c.Cancelled += part.Cancelled
 	c.Future += part.Future
 	c.Spent = c.Spent.Add(part.Spent)
 	c.Last, c.Next = c.Last+part.Last, c.Next+part.Next // one operand of each is empty
+	return c
 }
 
 // bookingCounts counts bookings by customer in one pass over the index on customer_id.
-func bookingCounts(s *session.Session, customers []int64) (sq.SelectBuilder, error) {
-	condition, now, err := StartsAfterNow(s).ToSql()
+func bookingCounts(s *session.Session, customers []int64) sq.SelectBuilder {
+	future := StartsAfterNow(s)
 	return sq.Select("b.customer_id", "COUNT(*)", "SUM(b.status = 'completed')", "SUM(b.status = 'cancelled')").
-		Column("SUM(b.status <> 'cancelled' AND "+condition+")", now...).
-		Column("MAX(CASE WHEN b.status <> 'cancelled' AND NOT "+condition+" THEN b.start_date END)", now...).
-		Column("MIN(CASE WHEN b.status <> 'cancelled' AND "+condition+" THEN b.start_date END)", now...).
+		Column(sq.ConcatExpr("SUM(b.status <> 'cancelled' AND ", future, ")")).
+		Column(sq.ConcatExpr("MAX(CASE WHEN b.status <> 'cancelled' AND NOT ", future, " THEN b.start_date END)")).
+		Column(sq.ConcatExpr("MIN(CASE WHEN b.status <> 'cancelled' AND ", future, " THEN b.start_date END)")).
 		Column("NULL").
-		From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.customer_id": customers}).GroupBy("b.customer_id"), err
+		From(s.DB.As(wpdb.Bookings, "b")).Where(sq.Eq{"b.customer_id": customers}).GroupBy("b.customer_id")
 }
 
 // noCounts fills the columns of bookingCounts in the other rows.
@@ -187,39 +193,36 @@ var PlatformKeys = []string{"timezone_name", "verified_contact_values", "passwor
 // addCustomerMeta sorts the meta of customers into profile and custom fields. Custom fields are those of
 // the plugin's own form (cf_…), those once written through the API, and those defined in the plugin's
 // settings. The settings are read only if a key is neither of the others.
-func addCustomerMeta(ctx context.Context, s *session.Session, records []Customer) error {
-	if len(records) == 0 {
-		return nil
-	}
-	metas, err := customerMetas(ctx, s, customerIDs(records))
-	if err != nil {
-		return err
-	}
+func addCustomerMeta(ctx context.Context, s *session.Session, records []Customer, metas []customerMeta) (err error) {
 	var defined map[string]json.RawMessage
+	byID := map[int64]Customer{}
 	for i := range records {
 		records[i].CustomFields, records[i].Profile = map[string]string{}, map[string]string{}
-		for _, m := range metas[records[i].ID] {
-			into := records[i].CustomFields
-			switch {
-			case slices.Contains(ProfileKeys, m.key):
-				into = records[i].Profile
-			case m.fromAPI || strings.HasPrefix(m.key, "cf_"):
-			case slices.Contains(PlatformKeys, m.key):
+		byID[records[i].ID] = records[i]
+	}
+	for _, m := range metas {
+		customer, exists := byID[m.Record]
+		into := customer.CustomFields
+		switch {
+		case !exists: // its meta was left behind
+			continue
+		case slices.Contains(ProfileKeys, m.Key):
+			into = customer.Profile
+		case m.fromAPI || strings.HasPrefix(m.Key, "cf_"):
+		case slices.Contains(PlatformKeys, m.Key):
+			continue
+		default:
+			if defined == nil {
+				if defined, err = session.DefinedFields(ctx, s, session.SettingCustomerFields); err != nil {
+					return err
+				}
+			}
+			if _, ok := defined[m.Key]; !ok {
 				continue
-			default:
-				if defined == nil {
-					defined, err = session.DefinedFields(ctx, s, session.SettingCustomerFields)
-					if err != nil {
-						return err
-					}
-				}
-				if _, ok := defined[m.key]; !ok {
-					continue
-				}
 			}
-			if _, seen := into[m.key]; !seen { // the first of several rows with one key counts
-				into[m.key] = m.value
-			}
+		}
+		if _, seen := into[m.Key]; !seen { // the first of several rows with one key counts
+			into[m.Key] = m.Value
 		}
 	}
 	return nil
@@ -228,11 +231,11 @@ func addCustomerMeta(ctx context.Context, s *session.Session, records []Customer
 // customerMeta is a meta row of a customer; fromAPI reports whether its key was ever written through the
 // API.
 type customerMeta struct {
-	key, value string
-	fromAPI    bool
+	session.MetaRow
+	fromAPI bool
 }
 
-func customerMetas(ctx context.Context, s *session.Session, ids []int64) (map[int64][]customerMeta, error) {
+func queryCustomerMeta(s *session.Session, into *[]customerMeta, ids []int64) wpdb.Query {
 	stmt := sq.Select("m.object_id", "m.meta_key", "m.meta_value").From(s.DB.As(wpdb.CustomerMeta, "m")).
 		Where(sq.Eq{"m.object_id": ids}).OrderBy("m.id")
 	if s.Schema.Has(wpdb.CustomerFields) {
@@ -240,10 +243,9 @@ func customerMetas(ctx context.Context, s *session.Session, ids []int64) (map[in
 	} else {
 		stmt = stmt.Column("FALSE")
 	}
-	return session.Grouped(ctx, s, "read meta of customers", stmt, func(row wpdb.Scanner, owner *int64) (m customerMeta, err error) {
-		err = row.Scan(owner, &m.key, wpdb.OrZero(&m.value), &m.fromAPI)
-		return m, err
-	})
+	return wpdb.Rows(into, "read meta of customers", stmt, wpdb.Into(func(m *customerMeta) []any {
+		return []any{&m.Record, &m.Key, wpdb.OrZero(&m.Value), &m.fromAPI}
+	}))
 }
 
 // CustomerFields describe a customer. A nil field was not sent.

@@ -73,12 +73,19 @@ func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.Se
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	var found []Order
+	err := wpdb.Together(ctx, s.DB, queryOrders(s, &found, ids, stmt, size))
+	return InOrder(ids, ByID(found, func(o Order) int64 { return o.ID })), err
+}
+
+// queryOrders returns the query of readOrders.
+func queryOrders(s *session.Session, into *[]Order, ids []int64, stmt sq.SelectBuilder, size *Total) wpdb.Query {
 	stmt = stmt.Columns("o.id", "o.confirmation_code", "o.subtotal", "o.total", "o.tax_total", "o.coupon_discount", "o.coupon_code", "o.status",
 		"o.payment_status", "o.fulfillment_status", "o.customer_id", "o.customer_comment", "o.ip_address", "o.source_id", "o.source_url",
 		"o.created_at", "o.updated_at").
 		Column(session.LoadMeta(s, wpdb.OrderMeta, "o.id", "discount_total")).Column(session.LoadMeta(s, wpdb.OrderMeta, "o.id", "notes")).
 		Column(size.Column()).From(s.DB.As(wpdb.Orders, "o")).Where(sq.Eq{"o.id": ids})
-	records, err := wpdb.All(ctx, s.DB, "read orders", stmt, func(row wpdb.Scanner) (o Order, err error) {
+	return wpdb.Rows(into, "read orders", stmt, func(row wpdb.Scanner) (o Order, err error) {
 		var discountTotal string
 		err = row.Scan(&o.DisplayPaymentStatus, &o.ID, wpdb.OrZero(&o.ConfirmationCode), wpdb.OrZero(&o.Subtotal), wpdb.OrZero(&o.Total), wpdb.OrZero(&o.TaxTotal), wpdb.OrZero(&o.CouponDiscount), &o.CouponCode, &o.Status, &o.PaymentStatus,
 			&o.FulfillmentStatus, &o.CustomerID, &o.CustomerComment, &o.IPAddress, &o.SourceID, &o.SourceURL,
@@ -88,15 +95,29 @@ func readOrders(ctx context.Context, s *session.Session, ids []int64, stmt sq.Se
 		}
 		return o, err
 	})
-	return InOrder(ids, ByID(records, func(o Order) int64 { return o.ID })), err
 }
 
-// LoadOrderItems returns the items of an order, oldest first. Uses the index on
-// order_id.
-func LoadOrderItems(ctx context.Context, s *session.Session, orderID int64) ([]OrderItem, error) {
+// LoadOrderItems returns the items of an order, oldest first.
+func LoadOrderItems(ctx context.Context, s *session.Session, orderID int64) (items []OrderItem, err error) {
+	err = wpdb.Together(ctx, s.DB, queryOrderItems(s, &items, orderID))
+	return items, err
+}
+
+// LoadOrderWithItems returns one order and its items, or a CodeNotFound.
+func LoadOrderWithItems(ctx context.Context, s *session.Session, id int64) (Order, []OrderItem, error) {
+	var orders []Order
+	var items []OrderItem
+	ids := []int64{id}
+	err := wpdb.Together(ctx, s.DB, queryOrders(s, &orders, ids, JoinRefunds(s, sq.Select(DisplayPaymentStatus), ids), new(Total)), queryOrderItems(s, &items, id))
+	order, err := Only(orders, err, domain.OrderResource, id)
+	return order, items, err
+}
+
+// queryOrderItems returns the query of LoadOrderItems. Uses the index on order_id.
+func queryOrderItems(s *session.Session, into *[]OrderItem, orderID int64) wpdb.Query {
 	stmt := sq.Select("id", "variant", "item_data", "subtotal", "total").
 		From(s.DB.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orderID}).OrderBy("id")
-	return wpdb.All(ctx, s.DB, "read items of order", stmt, wpdb.Into(func(i *OrderItem) []any {
+	return wpdb.Rows(into, "read items of order", stmt, wpdb.Into(func(i *OrderItem) []any {
 		return []any{&i.ID, wpdb.OrZero(&i.Variant), wpdb.OrZero(&i.ItemData), wpdb.OrZero(&i.Subtotal), wpdb.OrZero(&i.Total)}
 	}))
 }

@@ -101,19 +101,25 @@ func LoadPayments(ctx context.Context, s *session.Session, which sq.Eq) ([]Payme
 // AddPayments reads the payments of an order, oldest first, and sets the payment status that the API shows
 // for the order: one scan of payments serves both.
 func AddPayments(ctx context.Context, s *session.Session, order *Order) ([]Payment, error) {
+	var found []Payment
+	var items []namedBooking
+	if err := wpdb.Together(ctx, s.DB, queryPaymentsOf(s, &found, order.ID), queryNamedBookings(s, &items, []int64{order.ID})); err != nil {
+		return nil, err
+	}
+	order.DisplayPaymentStatus = LedgerOf(found).Totals(order.Total).displayStatus(order.PaymentStatus)
+	return found, addFirstBookings(ctx, s, found, items)
+}
+
+// queryPaymentsOf reads the payments of an order with their refund rows, oldest first.
+func queryPaymentsOf(s *session.Session, into *[]Payment, orderID int64) wpdb.Query {
 	rows := "0"
 	if s.Schema.Has(wpdb.TransactionRefunds) {
 		rows = "(SELECT SUM(r.amount) FROM " + s.DB.As(wpdb.TransactionRefunds, "r") + " WHERE r.transaction_id = t.id)"
 	}
-	stmt := PaymentColumns(s, sq.Select().From(s.DB.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": order.ID}).OrderBy("t.id")).Column(rows)
-	records, err := wpdb.All(ctx, s.DB, "read payments of order", stmt, wpdb.Into(func(p *Payment) []any {
+	stmt := PaymentColumns(s, sq.Select().From(s.DB.As(wpdb.Transactions, "t")).Where(sq.Eq{"t.order_id": orderID}).OrderBy("t.id")).Column(rows)
+	return wpdb.Rows(into, "read payments of order", stmt, wpdb.Into(func(p *Payment) []any {
 		return append(paymentVariables(p), wpdb.OrZero(&p.RefundRows))
 	}))
-	if err != nil {
-		return nil, err
-	}
-	order.DisplayPaymentStatus = LedgerOf(records).Totals(order.Total).displayStatus(order.PaymentStatus)
-	return records, AddFirstBookings(ctx, s, records)
 }
 
 // PaymentColumns selects what ScanPayment reads of payments, t.
@@ -139,41 +145,42 @@ func AddFirstBookings(ctx context.Context, s *session.Session, records []Payment
 			orders = append(orders, *p.OrderID)
 		}
 	}
-	bookings, err := firstBookings(ctx, s, orders)
-	for i, p := range records {
-		if id, ok := bookings[domain.ValueOr(p.OrderID, 0)]; ok {
-			records[i].BookingID = &id
-		}
+	if len(orders) == 0 {
+		return nil
 	}
-	return err
+	var items []namedBooking
+	if err := wpdb.Together(ctx, s.DB, queryNamedBookings(s, &items, orders)); err != nil {
+		return err
+	}
+	return addFirstBookings(ctx, s, records, items)
 }
 
-// firstBookings finds the first booking of each order. Unless `bookside indexes` has added an index on
+// namedBooking is an item of an order, with the booking that its data name; 0 for none.
+type namedBooking struct{ item, order, booking int64 }
+
+// queryNamedBookings reads the items of orders by their ids.
+func queryNamedBookings(s *session.Session, into *[]namedBooking, orders []int64) wpdb.Query {
+	stmt := sq.Select("id", "order_id", "item_data").From(s.DB.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
+	return wpdb.Rows(into, "read items of orders", stmt, func(row wpdb.Scanner) (n namedBooking, err error) {
+		var data string
+		err = row.Scan(&n.item, &n.order, wpdb.OrZero(&data))
+		n.booking = session.ItemBooking(data)
+		return n, err
+	})
+}
+
+// addFirstBookings adds the first booking of each payment's order. Unless `bookside indexes` has added an index on
 // bookings.order_item_id, going from an order to its bookings would be a scan: the JSON of the items names
 // the booking, and the booking confirms it.
-func firstBookings(ctx context.Context, s *session.Session, orders []int64) (map[int64]int64, error) {
-	if len(orders) == 0 {
-		return nil, nil
-	}
-	type item struct{ id, order, booking int64 }
-	stmt := sq.Select("id", "order_id", "item_data").From(s.DB.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
-	items, err := wpdb.All(ctx, s.DB, "read items of orders", stmt, func(row wpdb.Scanner) (i item, err error) {
-		var data string
-		err = row.Scan(&i.id, &i.order, wpdb.OrZero(&data))
-		i.booking = session.ItemBooking(data)
-		return i, err
-	})
-	if err != nil {
-		return nil, err
-	}
+func addFirstBookings(ctx context.Context, s *session.Session, records []Payment, items []namedBooking) error {
 	named := make([]int64, 0, len(items))
 	for _, i := range items {
 		if i.booking > 0 {
 			named = append(named, i.booking)
 		}
 	}
-	if len(named) == 0 {
-		return nil, nil
+	if len(named) == 0 || len(records) == 0 {
+		return nil
 	}
 	confirmed, err := session.Grouped(ctx, s, "read bookings of orders",
 		sq.Select("order_item_id", "id").From(s.DB.Name(wpdb.Bookings)).Where(sq.Eq{"id": named}).Where(sq.NotEq{"order_item_id": nil}).OrderBy("id"),
@@ -181,16 +188,18 @@ func firstBookings(ctx context.Context, s *session.Session, orders []int64) (map
 			err = row.Scan(item, &id)
 			return id, err
 		})
-	if err != nil {
-		return nil, err
-	}
-	first := make(map[int64]int64, len(orders))
-	for _, i := range items {
-		for _, id := range confirmed[i.id] {
-			if known, ok := first[i.order]; !ok || id < known {
-				first[i.order] = id
+	first := map[int64]int64{}
+	for _, n := range items {
+		for _, id := range confirmed[n.item] {
+			if known, ok := first[n.order]; !ok || id < known {
+				first[n.order] = id
 			}
 		}
 	}
-	return first, nil
+	for i, p := range records {
+		if id, ok := first[domain.ValueOr(p.OrderID, 0)]; ok {
+			records[i].BookingID = &id
+		}
+	}
+	return err
 }

@@ -12,34 +12,44 @@ import (
 	"github.com/bookside/bookside/wpdb"
 )
 
-// LoadMetas reads the meta of some records, by record and key. If a key has several rows, the
-// first one counts (OsMetaModel::get_by_key, LatePoint 5.6.5). Uses the index on
-// object_id.
+// MetaRow is a row of meta.
+type MetaRow struct {
+	Record     int64
+	Key, Value string
+}
+
+// LoadMetas reads the meta of some records, by record and key.
 func LoadMetas(ctx context.Context, s *Session, table wpdb.Table, ids []int64, narrow ...sq.Sqlizer) (map[int64]map[string]string, error) {
+	var rows []MetaRow
+	err := wpdb.Together(ctx, s.DB, QueryMetas(s, &rows, table, ids, narrow...))
+	return MetasOf(rows), err
+}
+
+// QueryMetas returns the query of LoadMetas, for several that are sent together. Uses the index on object_id.
+func QueryMetas(s *Session, into *[]MetaRow, table wpdb.Table, ids []int64, narrow ...sq.Sqlizer) wpdb.Query {
 	stmt := sq.Select("object_id", "meta_key", "meta_value").From(s.DB.Name(table)).
 		Where(sq.Eq{"object_id": ids}).OrderBy("id")
 	for _, condition := range narrow {
 		stmt = stmt.Where(condition)
 	}
-	type pair struct{ key, value string }
-	rows, err := Grouped(ctx, s, "read meta", stmt, func(row wpdb.Scanner, owner *int64) (p pair, err error) {
-		err = row.Scan(owner, &p.key, wpdb.OrZero(&p.value))
-		return p, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	metas := make(map[int64]map[string]string, len(rows))
-	for id, pairs := range rows {
-		values := make(map[string]string, len(pairs))
-		for _, p := range pairs {
-			if _, seen := values[p.key]; !seen {
-				values[p.key] = p.value
-			}
+	return wpdb.Rows(into, "read meta", stmt, wpdb.Into(func(m *MetaRow) []any {
+		return []any{&m.Record, &m.Key, wpdb.OrZero(&m.Value)}
+	}))
+}
+
+// MetasOf returns values by record and key. If a key has several rows, the first one counts
+// (OsMetaModel::get_by_key, LatePoint 5.6.5).
+func MetasOf(rows []MetaRow) map[int64]map[string]string {
+	metas := map[int64]map[string]string{}
+	for _, m := range rows {
+		if metas[m.Record] == nil {
+			metas[m.Record] = map[string]string{}
 		}
-		metas[id] = values
+		if _, seen := metas[m.Record][m.Key]; !seen {
+			metas[m.Record][m.Key] = m.Value
+		}
 	}
-	return metas, nil
+	return metas
 }
 
 // LoadMeta returns a column of a SELECT with one value of a record's meta, chosen as LoadMetas does, or
