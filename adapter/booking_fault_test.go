@@ -74,7 +74,7 @@ func TestCreateBookingSurvivesEveryCut(t *testing.T) {
 					if createErr != nil {
 						t.Errorf("without a cut: %v", createErr)
 					}
-					if n < 20 {
+					if n < 14 {
 						t.Errorf("only %d statements were cut", n)
 					}
 					return

@@ -56,9 +56,9 @@ import (
 //   - The transaction is READ COMMITTED, so that what it reads afterwards is what
 //     the previous holder committed.
 //   - If the statement matches fewer rows than it names, some do not exist yet:
-//     roll back, INSERT IGNORE each of them in a transaction of its own, and begin
-//     again. Rows that were inserted and are not committed would make rivals
-//     deadlock. Rows are never deleted.
+//     roll back, INSERT IGNORE each of them in a transaction of its own (or all 1024
+//     of its kind in ascending order), and begin again. Rows that were inserted and
+//     are not committed would make rivals deadlock. Rows are never deleted.
 //
 // Rows of the site are also locked in a fixed order: bookings, order items, orders,
 // invoices, transactions, customers, users.
@@ -95,11 +95,19 @@ type Lock struct {
 // LockOf returns the row for a record.
 func LockOf(kind LockKind, id int64) Lock {
 	id = max(id, 0) // rows may name a negative one, which nothing has
-	switch kind {
-	case LocationLock, ServiceLock, AgentLock, AssetLock:
-		return Lock{kind, id}
+	if kind.inBuckets() {
+		id %= lockBuckets
+	}
+	return Lock{kind, id}
+}
+
+// inBuckets reports whether records share the rows of a kind.
+func (k LockKind) inBuckets() bool {
+	switch k {
+	case LocationLock, ServiceLock, AgentLock, WebhookLock, AssetLock:
+		return false
 	default:
-		return Lock{kind, id % lockBuckets}
+		return true
 	}
 }
 
@@ -171,10 +179,23 @@ func lockStatement(s *Session, locks []Lock) sq.UpdateBuilder {
 }
 
 // CreateLocks adds rows to the lock table, each in a transaction of its own, so that a writer waiting for
-// an existing row holds none that others may need.
+// an existing row holds none that others may need. Of a kind in buckets it adds all, because nearly every write needs
+// another one.
 func CreateLocks(ctx context.Context, s *Session, locks []Lock) error {
+	var complete LockKind
 	for _, l := range locks {
-		stmt := sq.Insert(s.DB.Name(wpdb.Locks)).Options("IGNORE").Columns("kind", "id").Values(int64(l.kind), l.id)
+		if l.kind == complete {
+			continue
+		}
+		stmt := sq.Insert(s.DB.Name(wpdb.Locks)).Options("IGNORE").Columns("kind", "id")
+		if l.kind.inBuckets() {
+			complete = l.kind
+			for id := range lockBuckets {
+				stmt = stmt.Values(int64(l.kind), id)
+			}
+		} else {
+			stmt = stmt.Values(int64(l.kind), l.id)
+		}
 		if _, err := s.DB.Change(ctx, "create lock", stmt); err != nil {
 			return err
 		}
