@@ -54,7 +54,7 @@ func (s *numbering) follow(ctx context.Context) error {
 	if err := s.readRows(ctx, Bookings, ids); err != nil {
 		return err
 	}
-	return s.readLater(ctx, Bookings, ids)
+	return s.readLater(ctx, map[Resource][]int64{Bookings: ids})
 }
 
 // changedInBookings returns the orders and payments for which bookings may show something different: those

@@ -141,11 +141,8 @@ func (s *numbering) readTouched(ctx context.Context) error {
 		if err := s.readRows(ctx, resource, ids); err != nil {
 			return err
 		}
-		if err := s.readLater(ctx, resource, ids); err != nil {
-			return err
-		}
 	}
-	return nil
+	return s.readLater(ctx, s.touched)
 }
 
 // readRows reads the present rows of records of a resource, and their snapshots. ids is in ascending order.
@@ -158,26 +155,26 @@ func (s *numbering) readRows(ctx context.Context, r Resource, ids []int64) (err 
 	return err
 }
 
-// readLater finds the records of a resource that have further rows in the inbox, which arrived meanwhile or
+// readLater finds the records that have further rows in the inbox, which arrived meanwhile or
 // exceed the batch. Those rows may explain the present state of the records, so nothing is concluded from
 // it yet. Uses the index record.
-func (s *numbering) readLater(ctx context.Context, r Resource, ids []int64) error {
-	seen := s.pendingIDs()
-	for part := range slices.Chunk(ids, rowsPerStatement) {
-		which := sq.And{sq.Eq{"resource": string(r), "resource_id": part}}
-		if len(seen) > 0 {
-			which = append(which, sq.NotEq{"id": seen})
-		}
-		stmt := sq.Select("DISTINCT resource_id").From(s.tx.Name(wpdb.ChangeInbox)).Where(which)
-		more, err := wpdb.All(ctx, s.tx, "find later changes", stmt, wpdb.Value[int64])
-		if err != nil {
-			return err
-		}
-		for _, id := range more {
-			s.later[record{r, id}] = true
-		}
+func (s *numbering) readLater(ctx context.Context, records map[Resource][]int64) error {
+	var which sq.Or
+	for resource, ids := range records {
+		which = append(which, sq.Eq{"resource": string(resource), "resource_id": ids})
 	}
-	return nil
+	if len(which) == 0 {
+		return nil
+	}
+	stmt := sq.Select("resource", "resource_id").Distinct().From(s.tx.Name(wpdb.ChangeInbox)).Where(which)
+	if seen := s.pendingIDs(); len(seen) > 0 {
+		stmt = stmt.Where(sq.NotEq{"id": seen})
+	}
+	more, err := wpdb.All(ctx, s.tx, "find later changes", stmt, wpdb.Into(func(r *record) []any { return []any{&r.resource, &r.id} }))
+	for _, r := range more {
+		s.later[r] = true
+	}
+	return err
 }
 
 // pendingIDs are the ids of the inbox rows that were read.
@@ -335,11 +332,11 @@ func (s *numbering) insertEntries(ctx context.Context) error {
 			wpdb.NullIfZero(f.OldStatus), wpdb.NullIfZero(f.NewStatus)}
 		stmt = stmt.Values(append(append(append(values, f.values()...), f.Before.values()...), e.RequestID)...)
 	}
-	if _, err := wpdb.Exec(ctx, s.tx, "insert changes", stmt); err != nil {
+	if _, err := wpdb.Later(ctx, s.tx, "insert changes", stmt); err != nil {
 		return err
 	}
 	update := sq.Update(s.tx.Name(wpdb.ChangePositions)).Set("position", s.position.last).Where(sq.Eq{"name": journalPosition})
-	_, err := wpdb.Exec(ctx, s.tx, "store last number", update)
+	_, err := wpdb.Later(ctx, s.tx, "store last number", update)
 	return err
 }
 
@@ -347,7 +344,7 @@ func (s *numbering) emptyInbox(ctx context.Context) error {
 	if len(s.pending) == 0 {
 		return nil
 	}
-	_, err := wpdb.Exec(ctx, s.tx, "empty inbox of changes", sq.Delete(s.tx.Name(wpdb.ChangeInbox)).Where(sq.Eq{"id": s.pendingIDs()}))
+	_, err := wpdb.Later(ctx, s.tx, "empty inbox of changes", sq.Delete(s.tx.Name(wpdb.ChangeInbox)).Where(sq.Eq{"id": s.pendingIDs()}))
 	return err
 }
 

@@ -132,13 +132,13 @@ func storeSnapshots(ctx context.Context, tx *wpdb.DB, r Resource, spans map[int6
 		}
 		if len(empty) < len(part) {
 			stmt = stmt.Suffix("ON DUPLICATE KEY UPDATE records = VALUES(records), checksum = VALUES(checksum), content = VALUES(content)")
-			if _, err := wpdb.Exec(ctx, tx, "store snapshots", stmt); err != nil {
+			if _, err := wpdb.Later(ctx, tx, "store snapshots", stmt); err != nil {
 				return err
 			}
 		}
 		if len(empty) > 0 {
 			stmt := sq.Delete(tx.Name(wpdb.ChangeSnapshots)).Where(sq.Eq{"resource": string(r), "span": empty})
-			if _, err := wpdb.Exec(ctx, tx, "delete snapshots", stmt); err != nil {
+			if _, err := wpdb.Later(ctx, tx, "delete snapshots", stmt); err != nil {
 				return err
 			}
 		}
