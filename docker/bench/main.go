@@ -46,8 +46,12 @@ type bench struct {
 	clients  []int
 	rows     []row
 
+	onlyCosts bool
+	database  *process // the private one, if there is one
+
 	facts   []string // of the machine and the versions
 	results results
+	costs   []cost
 }
 
 func run(ctx context.Context, args []string) (err error) {
@@ -55,6 +59,7 @@ func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&b.program, "program", "", "a bookside to measure instead of this source")
 	flags.DurationVar(&b.duration, "duration", 5*time.Second, "of each measurement")
+	flags.BoolVar(&b.onlyCosts, "costs", false, "measure what single requests cost, instead of rates")
 	flags.IntVar(&b.rounds, "rounds", 1, "the best of so many measurements counts")
 	bookings := flags.String("bookings", "2000", "bookings of the sample site; several numbers for as many sites, one after the other")
 	clients := flags.String("clients", "1,16,64", "clients at a time")
@@ -91,6 +96,9 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	fmt.Print(strings.Join(b.facts, ", "), "\n\n")
+	if b.onlyCosts {
+		return costTable(os.Stdout, b.costs)
+	}
 	return b.results.table(os.Stdout)
 }
 
@@ -118,7 +126,7 @@ func (b *bench) measureSites(ctx context.Context, sizes []int) error {
 			return err
 		}
 		defer private.kill()
-		server = private.dsn
+		server, b.database = private.dsn, private.process
 	}
 	for _, size := range sizes {
 		if err := b.measureSample(ctx, server, size); err != nil {
@@ -195,6 +203,12 @@ func (b *bench) measureSite(ctx context.Context, dsn string, size int) error {
 	}
 	ours := &target{client: own}
 	err = ours.learn(ctx)
+	if b.onlyCosts {
+		if err == nil {
+			err = b.measureCosts(ctx, ours, dsn, running)
+		}
+		return err
+	}
 	var other *target
 	if url := os.Getenv("PHP_URL"); url != "" {
 		other = &target{client: newClient(strings.TrimSuffix(url, "/"), os.Getenv("PHP_KEY"), slices.Max(b.clients))}
@@ -247,7 +261,24 @@ func (b *bench) measure(ctx context.Context, r row, system string, t *target, ds
 		return err
 	}
 	var busy, taken atomic.Int64
-	do := func(ctx context.Context, n int) error {
+	do := asking(t, next, &busy, &taken)
+	end := func() error { return nil }
+	if system == bareSQL {
+		if do, end, err = bare(ctx, dsn, t.key, next); err != nil {
+			return err
+		}
+	}
+	reached, err := measureRate(ctx, clients, b.duration, do)
+	if err == nil {
+		b.results.add(measured{r.name, size, clients, system}, reached, int(busy.Load()), int(taken.Load()))
+	}
+	return errors.Join(err, end())
+}
+
+// asking returns a function that sends the n-th request, and counts the answers that asked to retry and the slots
+// that were taken.
+func asking(t *target, next draw, busy, taken *atomic.Int64) func(context.Context, int) error {
+	return func(ctx context.Context, n int) error {
 		request, err := next(n)
 		if err != nil {
 			return err
@@ -263,17 +294,6 @@ func (b *bench) measure(ctx context.Context, r row, system string, t *target, ds
 		}
 		return err
 	}
-	end := func() error { return nil }
-	if system == bareSQL {
-		if do, end, err = bare(ctx, dsn, t.key, next); err != nil {
-			return err
-		}
-	}
-	reached, err := measureRate(ctx, clients, b.duration, do)
-	if err == nil {
-		b.results.add(measured{r.name, size, clients, system}, reached, int(busy.Load()), int(taken.Load()))
-	}
-	return errors.Join(err, end())
 }
 
 // judge reports whether a slot was taken, and returns an error if a request failed otherwise.
