@@ -83,3 +83,23 @@ func TestInvalidItemDataIsAnEmptyList(t *testing.T) {
 		}
 	}
 }
+
+// TestWithMembersKeepsOtherMembers: other members keep their texts and their order.
+func TestWithMembersKeepsOtherMembers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ stored, want string }{
+		"no text":             {"", `{"limit_total":"5"}`},
+		"no rules":            {"{}", `{"limit_total":"5"}`},
+		"PHP's empty array":   {"[]", `{"limit_total":"5"}`},
+		"cut off":             {`{"limit_total":`, `{"limit_total":"5"}`},
+		"in its place":        {`{"a":[1, 2],"limit_total":"1","b":{"c":null}}`, `{"a":[1, 2],"limit_total":"5","b":{"c":null}}`},
+		"at the end":          {`{"a":1.50}`, `{"a":1.50,"limit_total":"5"}`},
+		"all of its name":     {`{"limit_total":1,"a":2,"limit_total":3}`, `{"limit_total":"5","a":2}`},
+		"escapes and accents": {`{"\u00e4":"\u00f6\/","limit_total":1}`, `{"\u00e4":"\u00f6\/","limit_total":"5"}`},
+	} {
+		got, err := WithMembers(c.stored, []Member{{Key: "limit_total", Value: json.RawMessage(`"5"`)}})
+		if err != nil || got != c.want {
+			t.Errorf("%s: %s, want %s (%v)", name, got, c.want, err)
+		}
+	}
+}

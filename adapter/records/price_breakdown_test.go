@@ -49,7 +49,7 @@ func TestDiscountsAndTaxesAsRecorded(t *testing.T) {
 		}
 		compared++
 		w := session.WriteSettings{Currency: session.CurrencyOf(recorded.Settings)}
-		got := encoded(t, BreakdownOf(w, recorded.Service, PricedBooking{Service: amount(recorded.Amount)}).WithTotals(w, totals, "SPRING"))
+		got := encoded(t, BreakdownOf(w, recorded.Service, PricedBooking{Service: amount(recorded.Amount), Attendees: 1}).WithTotals(w, totals, "SPRING"))
 		if diff := cmp.Diff(recorded.Breakdown, got); diff != "" {
 			t.Errorf("%s (-visitor's +ours):\n%s", recorded.Name, diff)
 		}
@@ -75,6 +75,8 @@ func TestBreakdownWithProFeatures(t *testing.T) {
 		`"after_subtotal":{"discounts":{"items":[{"label":"Coupon","raw_value":"-30.2500","value":"-$30.25","badge":"WELCOME10","type":"credit"}]},` +
 		`"taxes":{"items":[{"label":"VAT (19%)","raw_value":"51.7275","value":"$51.73"},{"label":"Fee","raw_value":"2.0000","value":"$2.00"}]}},"total":[],"balance":[]}`
 	expect.Equal(t, want, got)
+	plain := BreakdownOf(w, "Physiotherapy", booking)
+	expect.Equal(t, encoded(t, plain), encoded(t, plain.WithTotals(w, Totals{}, "")), "without coupon and taxes")
 }
 
 // TestWithBooking: the price of the booking changes, in the shape of a checkout; discounts are kept.

@@ -74,6 +74,8 @@ func TestOrderTotal(t *testing.T) {
 		"a tax of no known type":              {"80", nil, `{"a":{"id":"a","name":"X","type":"other","value":"5"}}`, "0", "80.0000 0.0000 0.0000 80.0000"},
 		"a tax twice, of which the last wins": {"80", nil, `[{"id":"a","name":"X","type":"fixed","value":"5"},{"id":"a","name":"Y","type":"fixed","value":"6"}]`, "0", "80.0000 0.0000 6.0000 86.0000"},
 		"a tax with numbers for texts":        {"80", nil, `{"7":{"id":7,"name":19,"type":"fixed","value":"5"},"8":{"id":8,"name":null,"type":"fixed","value":1}}`, "0", "80.0000 0.0000 6.0000 86.0000"},
+		"a tax with as many digits as count":  {"80", nil, `{"a":{"id":"a","type":"fixed","value":"5.0000000000000000000000"}}`, "0", "80.0000 0.0000 5.0000 85.0000"},
+		"a tax with more digits":              {"80", nil, `{"a":{"id":"a","type":"fixed","value":"5.00000000000000000000000"}}`, "0", "80.0000 0.0000 0.0000 80.0000"},
 		"no JSON":                             {"80", nil, `{"a":`, "0", "80.0000 0.0000 0.0000 80.0000"},
 	} {
 		var items []records.PricedItem
@@ -104,6 +106,7 @@ func TestTaxLabel(t *testing.T) {
 		{records.Tax{Name: "VAT", Value: amount("7.7")}, ".", "VAT (7.7%)"},
 		{records.Tax{Name: "QST", Value: amount("9.9755")}, ".", "QST (9.976%)"},
 		{records.Tax{Name: "MwSt.", Value: amount("7.7")}, ",", "MwSt. (7%)"},
+		{records.ParseTaxes(`{"7":{"id":7,"name":19.5,"type":"fixed","value":"5"}}`)[0], ".", "19.5"},
 		{records.Tax{Name: "Fee", Fixed: true, Value: amount("2.5")}, ".", "Fee"},
 	} {
 		expect.Equal(t, c.want, c.tax.Label(c.separator))
