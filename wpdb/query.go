@@ -517,7 +517,9 @@ func (z orZero[T]) Scan(src any) error {
 	case []byte:
 		switch dest := any(z.dest).(type) {
 		case *string:
-			*dest = string(src)
+			if *dest != string(src) { // rows of a list often repeat the previous one's, which needs no other copy
+				*dest = string(src)
+			}
 			return nil
 		case *int64:
 			if number, err := strconv.ParseInt(string(src), 10, 64); err == nil {

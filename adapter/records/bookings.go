@@ -144,13 +144,12 @@ func ReadBookings(ctx context.Context, s *session.Session, ids []int64, withStat
 // BookingRecords selects bookings, b, and the records that they refer to. The caller adds the payment
 // status of their orders, o, and the total; ListedRow then scans the rows.
 func BookingRecords(s *session.Session) sq.SelectBuilder {
-	return sq.Select(s.Schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
-		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")...).
-		Columns("c.first_name", "c.last_name", "c.email", "c.phone",
-			"a.id", "a.first_name", "a.last_name", "a.email", "a.phone",
-			"s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max",
-			"l.name", "l.full_address", "lc.id", "lc.name",
-			"b.order_item_id", "i.total", "o.id", "o.customer_comment").
+	own := s.Schema.Columns(wpdb.Bookings, "b", "id", "booking_code", "status", "start_date", "end_date", "start_time", "end_time",
+		"duration", "buffer_before", "buffer_after", "total_attendees", "customer_id", "agent_id", "location_id", "created_at", "updated_at")
+	return sq.Select(strings.Join(own, ", "), "c.first_name, c.last_name, c.email, c.phone",
+		"a.id, a.first_name, a.last_name, a.email, a.phone",
+		"s.id, s.name, s.short_description, s.status, s.duration, s.price_min, s.price_max",
+		"l.name, l.full_address, lc.id, lc.name", "b.order_item_id, i.total, o.id, o.customer_comment").
 		LeftJoin(session.JoinCustomer(s)).
 		LeftJoin(s.DB.As(wpdb.Agents, "a") + " ON a.id = b.agent_id").
 		LeftJoin(s.DB.As(wpdb.Services, "s") + " ON s.id = b.service_id").
