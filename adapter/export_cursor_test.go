@@ -76,7 +76,7 @@ func export(t *testing.T, platform *session.Platform, w *session.ExportCursor, p
 	all := []int64{}
 	for chunk := range 10_000 {
 		err := platform.Serve(t.Context(), principal, func(s *session.Session) error {
-			s.ExportWith(w)
+			s.Export = w
 			ids, err := list(t.Context(), s, p)
 			all = append(all, ids...)
 			if int64(len(ids)) > w.Chunk {
@@ -168,7 +168,7 @@ func TestExportStays(t *testing.T) {
 	site, err := platform.SessionOf(t.Context(), &keys.Key{Scope: domain.Scope{Agents: []int64{1}}})
 	expect.NoError(t, err)
 	w := &session.ExportCursor{Chunk: 3}
-	site.ExportWith(w)
+	site.Export = w
 	var ids []int64
 	for i := range 4 {
 		page, err := bookings.List(t.Context(), site, bookings.Filter{Paging: session.Paging{Page: 1, PerPage: 100}, Order: bookings.Order{Sort: bookings.ByID}})

@@ -89,7 +89,7 @@ func (r *request) atSite(work func() error) error {
 				r.view.Location = site.Zone.Location
 			}
 			if r.cursor != nil {
-				site.ExportWith(r.cursor)
+				site.Export = r.cursor
 			}
 			return work()
 		})

@@ -118,18 +118,15 @@ func connectAgents(ctx context.Context, s *session.Session, found []Agent) error
 	if len(ids) == 0 {
 		return nil
 	}
-	services, err := slots.ConnectedServices(ctx, s, ids)
-	if err != nil {
-		return err
-	}
-	locations, err := slots.ConnectedLocations(ctx, s, "agent_id", ids)
-	if err != nil {
-		return err
-	}
+	var services []slots.Connected[records.BookingService]
+	var locations []slots.Connected[slots.LocationName]
+	err := wpdb.Together(ctx, s.DB, slots.QueryServices(s, &services, ids), slots.QueryLocations(s, &locations, "agent_id", ids))
+	servicesOf := slots.ByOwner(services, func(v records.BookingService) int64 { return v.ID })
+	locationsOf := slots.ByOwner(locations, func(v slots.LocationName) int64 { return v.ID })
 	for i := range found {
-		found[i].Services, found[i].Locations = services[found[i].ID], locations[found[i].ID]
+		found[i].Services, found[i].Locations = servicesOf[found[i].ID], locationsOf[found[i].ID]
 	}
-	return nil
+	return err
 }
 
 // FreeAgents returns the agents who can provide a service at a start of its grid, by id; for any service,

@@ -138,17 +138,17 @@ func addConnections(ctx context.Context, s *session.Session, found []Service, in
 	if len(ids) == 0 {
 		return nil
 	}
-	var agents map[int64][]slots.AgentName
+	var agents []slots.Connected[slots.AgentName]
+	var locations []slots.Connected[slots.LocationName]
+	var queries []wpdb.Query
 	if include.Agents {
-		if agents, err = slots.ConnectedAgents(ctx, s, ids); err != nil {
-			return err
-		}
+		queries = append(queries, slots.QueryAgents(s, &agents, ids))
 	}
-	var locations map[int64][]slots.LocationName
 	if include.Locations {
-		if locations, err = slots.ConnectedLocations(ctx, s, "service_id", ids); err != nil {
-			return err
-		}
+		queries = append(queries, slots.QueryLocations(s, &locations, "service_id", ids))
+	}
+	if err := wpdb.Together(ctx, s.DB, queries...); err != nil {
+		return err
 	}
 	var extras map[int64]slots.ServiceExtras
 	if include.Extras {
@@ -156,8 +156,10 @@ func addConnections(ctx context.Context, s *session.Session, found []Service, in
 			return err
 		}
 	}
+	agentsOf := slots.ByOwner(agents, func(v slots.AgentName) int64 { return v.ID })
+	locationsOf := slots.ByOwner(locations, func(v slots.LocationName) int64 { return v.ID })
 	for i := range found {
-		found[i].Agents, found[i].Locations = agents[found[i].ID], locations[found[i].ID]
+		found[i].Agents, found[i].Locations = agentsOf[found[i].ID], locationsOf[found[i].ID]
 		if e, has := extras[found[i].ID]; has {
 			found[i].Extras = &e
 		}

@@ -17,12 +17,6 @@ type ExportCursor struct {
 	Last     int64   // the last of them
 }
 
-// ExportWith makes the lists of the site return chunks.
-func (s *Session) ExportWith(c *ExportCursor) {
-	s.Export = c
-	s.NoSharing = true // others would wait for chunks, and these are larger than pages
-}
-
 // Total is the size of the list that the page belongs to, when the export began.
 func (c *ExportCursor) Total() int64 { return c.OfAll }
 

@@ -79,7 +79,7 @@ type Session struct {
 	caller    *keys.Key     // whose permissions apply; nil for the program itself
 	asCaller  *Session      // the session of AsCaller; nil for this one
 	NoSharing bool          // shares no statements with other requests
-	Export    *ExportCursor // nil for lists in pages, see ExportWith
+	Export    *ExportCursor // the lists return its chunks; nil for pages
 }
 
 // Warn adds a warning for whoever asked, once.

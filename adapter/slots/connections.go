@@ -2,7 +2,6 @@ package slots
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	sq "github.com/Masterminds/squirrel"
@@ -43,48 +42,54 @@ func pairs(s *session.Session, stmt sq.SelectBuilder, column, other string, owne
 	return stmt.FromSelect(distinct, "x")
 }
 
-// connected runs a SELECT of what some records are connected to, and sorts the members of each group by id.
-func connected[T any](ctx context.Context, s *session.Session, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error), id func(T) int64) (map[int64][]T, error) {
-	return session.ReadStatement(ctx, s, stmt, func(ctx context.Context, stmt sq.Sqlizer) (map[int64][]T, error) {
-		groups, err := session.Grouped(ctx, s, op, stmt, scan)
-		for _, members := range groups {
-			slices.SortFunc(members, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
-		}
-		return groups, err
-	})
+// Connected is a record that belongs to another one by agents_services.
+type Connected[T any] struct {
+	owner  int64
+	record T
 }
 
-// ConnectedServices returns the services of agents, whatever their status
+// ByOwner returns connected records by what they belong to, in the order of their ids.
+func ByOwner[T any](rows []Connected[T], id func(T) int64) map[int64][]T {
+	groups := map[int64][]T{}
+	for _, c := range rows {
+		groups[c.owner] = append(groups[c.owner], c.record)
+	}
+	for _, members := range groups {
+		slices.SortFunc(members, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
+	}
+	return groups
+}
+
+// QueryServices reads the services of agents, whatever their status
 // (OsAgentModel::get_services, LatePoint 5.6.5).
-func ConnectedServices(ctx context.Context, s *session.Session, agents []int64) (map[int64][]records.BookingService, error) {
+func QueryServices(s *session.Session, into *[]Connected[records.BookingService], agents []int64) wpdb.Query {
 	stmt := pairs(s, sq.Select("x.agent_id", "s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max"),
 		"agent_id", "service_id", agents).
 		Join(s.DB.As(wpdb.Services, "s") + " ON s.id = x.service_id")
-	return connected(ctx, s, "read services of agents", stmt, func(row wpdb.Scanner, owner *int64) (v records.BookingService, err error) {
-		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, wpdb.OrZero(&v.PriceMin), wpdb.OrZero(&v.PriceMax))
-		return v, err
-	}, func(v records.BookingService) int64 { return v.ID })
+	return wpdb.Rows(into, "read services of agents", stmt, wpdb.Into(func(c *Connected[records.BookingService]) []any {
+		v := &c.record
+		return []any{&c.owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, wpdb.OrZero(&v.PriceMin), wpdb.OrZero(&v.PriceMax)}
+	}))
 }
 
-// ConnectedLocations returns the locations of agents (column agent_id) or services
-// (service_id).
-func ConnectedLocations(ctx context.Context, s *session.Session, column string, owners []int64) (map[int64][]LocationName, error) {
+// QueryLocations reads the locations of agents (column agent_id) or services (service_id).
+func QueryLocations(s *session.Session, into *[]Connected[LocationName], column string, owners []int64) wpdb.Query {
 	stmt := pairs(s, sq.Select("x."+column, "l.id", "l.name", "l.full_address", "l.status"), column, "location_id", owners).
 		Join(s.DB.As(wpdb.Locations, "l") + " ON l.id = x.location_id")
-	return connected(ctx, s, "read connected locations", stmt, func(row wpdb.Scanner, owner *int64) (v LocationName, err error) {
-		err = row.Scan(owner, &v.ID, &v.Name, wpdb.OrZero(&v.FullAddress), &v.Status)
-		return v, err
-	}, func(v LocationName) int64 { return v.ID })
+	return wpdb.Rows(into, "read connected locations", stmt, wpdb.Into(func(c *Connected[LocationName]) []any {
+		v := &c.record
+		return []any{&c.owner, &v.ID, &v.Name, wpdb.OrZero(&v.FullAddress), &v.Status}
+	}))
 }
 
-// ConnectedAgents returns the agents who provide each of some services.
-func ConnectedAgents(ctx context.Context, s *session.Session, services []int64) (map[int64][]AgentName, error) {
+// QueryAgents reads the agents who provide each of some services.
+func QueryAgents(s *session.Session, into *[]Connected[AgentName], services []int64) wpdb.Query {
 	stmt := pairs(s, sq.Select("x.service_id", "a.id", "a.first_name", "a.last_name", "a.display_name"), "service_id", "agent_id", services).
 		Join(s.DB.As(wpdb.Agents, "a") + " ON a.id = x.agent_id")
-	return connected(ctx, s, "read agents of services", stmt, func(row wpdb.Scanner, owner *int64) (v AgentName, err error) {
-		err = row.Scan(owner, &v.ID, &v.FirstName, wpdb.OrZero(&v.LastName), wpdb.OrZero(&v.DisplayName))
-		return v, err
-	}, func(v AgentName) int64 { return v.ID })
+	return wpdb.Rows(into, "read agents of services", stmt, wpdb.Into(func(c *Connected[AgentName]) []any {
+		v := &c.record
+		return []any{&c.owner, &v.ID, &v.FirstName, wpdb.OrZero(&v.LastName), wpdb.OrZero(&v.DisplayName)}
+	}))
 }
 
 // LocationName is the part of a location that agents and services show.

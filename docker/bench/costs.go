@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +46,8 @@ func same(path string) func(*target, context.Context) (draw, error) {
 // cost is what a request costs on average.
 type cost struct {
 	name           string
-	statements     float64
+	trips          float64       // round trips to the database that the client waits for
+	statements     float64       // that the database ran, with those of the work that follows
 	ours, database time.Duration // CPU time; the database's is 0 if it is not a process of this run
 }
 
@@ -73,16 +76,17 @@ func (b *bench) measureCosts(ctx context.Context, t *target, dsn string, server 
 		if err != nil {
 			return err
 		}
-		requests := time.Duration(reached.requests)
-		b.costs = append(b.costs, cost{r.name, float64(after.statements-before.statements) / float64(requests), (after.ours - before.ours) / requests, (after.database - before.database) / requests})
+		n := time.Duration(reached.requests)
+		each := func(first, last int) float64 { return float64(last-first) / float64(n) }
+		b.costs = append(b.costs, cost{r.name, each(before.trips, after.trips), each(before.statements, after.statements), (after.ours - before.ours) / n, (after.database - before.database) / n})
 	}
 	return nil
 }
 
 // usage is what a server and its database have used since they began.
 type usage struct {
-	ours, database time.Duration // CPU time
-	statements     int
+	ours, database    time.Duration // CPU time
+	trips, statements int
 }
 
 func (b *bench) used(ctx context.Context, server *process, db *sql.DB) (u usage, err error) {
@@ -93,6 +97,9 @@ func (b *bench) used(ctx context.Context, server *process, db *sql.DB) (u usage,
 		if u.database, err = b.database.used(); err != nil {
 			return u, err
 		}
+	}
+	if u.trips, err = server.trips(); err != nil {
+		return u, err
 	}
 	var name string
 	return u, db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Questions'").Scan(&name, &u.statements)
@@ -117,16 +124,35 @@ func (p *process) used() (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(userErr, systemErr)
 }
 
+// trips returns how many round trips to the database the server has logged.
+func (p *process) trips() (trips int, err error) {
+	content, err := os.ReadFile(p.log)
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(content) {
+		if line[0] != '{' { // what it says to a person
+			continue
+		}
+		var logged struct{ Queries int }
+		if err := json.Unmarshal(line, &logged); err != nil {
+			return 0, fmt.Errorf("%s: %w", p.log, err)
+		}
+		trips += logged.Queries
+	}
+	return trips, nil
+}
+
 // costTable prints a table in Markdown of what requests cost.
 func costTable(out io.Writer, costs []cost) error {
 	var text strings.Builder
-	text.WriteString("| Request | Statements | CPU of Bookside, ms | CPU of the database, ms |\n|---|--:|--:|--:|\n")
+	text.WriteString("| Request | Round trips | Statements | CPU of Bookside, ms | CPU of the database, ms |\n|---|--:|--:|--:|--:|\n")
 	for _, c := range costs {
 		database := "–"
 		if c.database > 0 {
 			database = milliseconds(c.database)
 		}
-		fmt.Fprintf(&text, "| %s | %.1f | %s | %s |\n", c.name, c.statements, milliseconds(c.ours), database)
+		fmt.Fprintf(&text, "| %s | %.1f | %.1f | %s | %s |\n", c.name, c.trips, c.statements, milliseconds(c.ours), database)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

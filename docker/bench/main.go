@@ -191,7 +191,11 @@ func (b *bench) measureSite(ctx context.Context, dsn string, size int) error {
 			return err
 		}
 	}
-	running, err := server.launch(ctx, os.DevNull, own)
+	log := os.DevNull
+	if b.onlyCosts {
+		log = filepath.Join(b.folder, fmt.Sprint(size, ".log"))
+	}
+	running, err := server.launch(ctx, log, own)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,15 @@ import (
 	"github.com/bookside/bookside/fixtures/expect"
 )
 
+func TestCostTable(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	expect.NoError(t, costTable(&out, []cost{{"a booking", 4, 7.25, 1500 * time.Microsecond, 2 * time.Millisecond}, {"create", 14, 41, time.Millisecond, 0}}))
+	if want := "| a booking | 4.0 | 7.2 | 1.50 | 2.00 |\n| create | 14.0 | 41.0 | 1.00 | – |\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("the table is\n%s", out.String())
+	}
+}
+
 func TestResults(t *testing.T) {
 	t.Parallel()
 	var r results
