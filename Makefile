@@ -24,7 +24,7 @@ mutate: ## checks whether tests notice a changed operator (.gremlins.yaml); an h
 	for package in $(MUTATED); do go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0 unleash ./adapter/$$package || exit 1; done
 
 golden: ## rewrites golden records, the API document and the generated documents
-	go test ./handlers ./cmd/bookside -update
+	go test ./handlers ./handlers/apitest/... ./cmd/bookside -update
 
 lint:
 	golangci-lint run ./...

@@ -21,6 +21,7 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
+	"github.com/bookside/bookside/handlers/apitest"
 	"github.com/bookside/bookside/handlers/console"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/wpdb"
@@ -94,7 +95,7 @@ func TestAdminServesNoOtherPath(t *testing.T) {
 func TestAdminLeadsToTheConsole(t *testing.T) {
 	t.Parallel()
 	admin := monitor.NewAdmin(slog.New(slog.DiscardHandler), nil)
-	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler), nil))
+	admin.Mount(console.Path, console.New(apitest.FixedClock, slog.New(slog.DiscardHandler), nil))
 	for from, to := range map[string]string{"/": "/console", "/keys": "/console/keys"} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			if r := probe(t, admin, method, from); r.Code != http.StatusSeeOther || r.Header().Get("Location") != to {
@@ -109,11 +110,11 @@ func TestAdminLeadsToTheConsole(t *testing.T) {
 // are served.
 func TestAdminRejectsUnknownHosts(t *testing.T) {
 	t.Parallel()
-	log := &logBuffer{}
+	log := &apitest.LogBuffer{}
 	admin := monitor.NewAdmin(slog.New(slog.NewJSONHandler(log, nil)), []string{"Bookside.internal"})
 	admin.ServeMetrics(monitor.NewMetrics(monitor.Build{}))
 	admin.ServeProfiles()
-	admin.Mount(console.Path, console.New(fixedClock, slog.New(slog.DiscardHandler), nil))
+	admin.Mount(console.Path, console.New(apitest.FixedClock, slog.New(slog.DiscardHandler), nil))
 	statuses := map[string]int{
 		"/livez": 200, "/readyz": 503, "/metrics": 200, "/debug/pprof/": 200, "/debug/pprof/symbol": 200, "/debug/pprof/goroutine": 200,
 		"/debug/pprof/cmdline": 404, "/console/keys": 503, "/console/style.css": 200, "/": 303, "/keys": 303, "/unknown": 404,
@@ -145,12 +146,12 @@ func TestAdminRejectsUnknownHosts(t *testing.T) {
 
 func TestReadinessOfSite(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
 	db, err := wpdb.Open(t.Context(), wpdb.Config{DSN: database.DSN, Prefix: database.Prefix})
 	expect.NoError(t, err)
 	admin := newAdmin()
 	wantReadiness(t, admin, monitor.Readiness{Status: "starting", Database: "not open yet", Platform: "unknown"})
-	admin.Started(session.NewPlatform(db, fixedClock))
+	admin.Started(session.NewPlatform(db, apitest.FixedClock))
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "Tables are missing: " + strings.Join(db.FullNames(wpdb.OwnTables()), ", ")})
 	expect.NoError(t, db.CreateOwnTables(t.Context()))
 	wantReadiness(t, admin, monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
@@ -165,12 +166,12 @@ func TestReadinessOfSite(t *testing.T) {
 // TestReadinessWithoutPrivileges: the site is not ready if a table cannot be read, or one of ours is
 // missing. Requests that need it are rejected; others are served.
 func TestReadinessWithoutPrivileges(t *testing.T) {
-	s := ownServer(t, fixtures.SiteA().WithFewBookings())
+	s := apitest.Own(t, fixtures.SiteA().WithFewBookings())
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
-	account := serverAccount(t, s.database)
+	account := serverAccount(t, s.Database)
 	for _, c := range []struct{ lose, back, trouble, rejected, served string }{
 		{"REVOKE SELECT ON wp_latepoint_customers FROM " + account, "GRANT SELECT ON wp_latepoint_customers TO " + account,
 			"The database user may not read wp_latepoint_customers", "/customers", "/services"},
@@ -181,18 +182,18 @@ func TestReadinessWithoutPrivileges(t *testing.T) {
 		{"RENAME TABLE wp_bookside_api_keys TO elsewhere", "RENAME TABLE elsewhere TO wp_bookside_api_keys",
 			"Tables are missing: wp_bookside_api_keys", "/bookings", ""},
 	} {
-		s.database.Execute(t, c.lose)
+		s.Database.Execute(t, c.lose)
 		if c.rejected != "" {
-			s.get(c.rejected).want(http.StatusServiceUnavailable)
+			s.Get(c.rejected).Want(http.StatusServiceUnavailable)
 		}
 		if c.served != "" {
-			s.get(c.served).want(http.StatusOK)
+			s.Get(c.served).Want(http.StatusOK)
 		}
 		wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: c.trouble})
-		s.database.Execute(t, c.back)
+		s.Database.Execute(t, c.back)
 		wantReadiness(t, admin, ready)
 		if c.rejected != "" {
-			s.get(c.rejected).want(http.StatusOK)
+			s.Get(c.rejected).Want(http.StatusOK)
 		}
 	}
 }
@@ -208,44 +209,44 @@ func serverAccount(t *testing.T, database *fixtures.Database) string {
 // TestReadinessWithoutOwnColumns: the site is not ready while a table of Bookside lacks a column, which is
 // named, and is ready again once it is back.
 func TestReadinessWithoutOwnColumns(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
 	for _, table := range wpdb.OwnTables() {
 		var column string
-		s.database.Scan(t, "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'wp_"+string(table)+"' ORDER BY ordinal_position DESC LIMIT 1", &column)
+		s.Database.Scan(t, "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'wp_"+string(table)+"' ORDER BY ordinal_position DESC LIMIT 1", &column)
 		if table == wpdb.APIKeys {
 			column = "details" // which every request reads
 		}
-		s.database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN %s TO elsewhere", table, column))
+		s.Database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN %s TO elsewhere", table, column))
 		lacking := "Columns are missing, which bookside migrate adds: wp_" + string(table)
 		wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: lacking + "." + column})
 		if table == wpdb.APIKeys {
-			expect.Equal[any](t, lacking, s.get("/bookings").want(http.StatusServiceUnavailable).at("message"), "message")
+			expect.Equal[any](t, lacking, s.Get("/bookings").Want(http.StatusServiceUnavailable).At("message"), "message")
 		}
-		s.database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN elsewhere TO %s", table, column))
+		s.Database.Execute(t, fmt.Sprintf("ALTER TABLE wp_%s RENAME COLUMN elsewhere TO %s", table, column))
 		wantReadiness(t, admin, ready)
 	}
-	s.get("/bookings").want(http.StatusOK)
+	s.Get("/bookings").Want(http.StatusOK)
 }
 
 // TestReadinessWithoutColumns: the site is not ready while a column that reads need is missing, and is
 // ready again once it is back. If the schema is known, the check reads no table.
 func TestReadinessWithoutColumns(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
 	wantReadiness(t, admin, ready)
-	s.database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility")
-	s.get("/services").want(http.StatusServiceUnavailable)
-	s.get("/agents").want(http.StatusOK)
+	s.Database.Execute(t, "ALTER TABLE wp_latepoint_services DROP COLUMN visibility")
+	s.Get("/services").Want(http.StatusServiceUnavailable)
+	s.Get("/agents").Want(http.StatusOK)
 	wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: "ok", Platform: "LatePoint columns are missing: wp_latepoint_services.visibility"})
-	s.database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20) NOT NULL DEFAULT 'visible'")
+	s.Database.Execute(t, "ALTER TABLE wp_latepoint_services ADD COLUMN visibility varchar(20) NOT NULL DEFAULT 'visible'")
 	wantReadiness(t, admin, ready)
-	s.get("/services").want(http.StatusOK)
+	s.Get("/services").Want(http.StatusOK)
 
 	ctx, usage := wpdb.WithUsage(t.Context())
 	recorder := httptest.NewRecorder()
@@ -268,14 +269,14 @@ var goodWords = map[string][]string{"start_time": {"10:00"}, "status": {"approve
 // each GET request with each of its parameters: none may fail.
 func TestRequiredColumnsSuffice(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := ownServer(t, fixtures.Edge())
-	s.database.AddCalendars(t)
-	dropUnneededColumns(t, s.database)
+	s := apitest.Own(t, fixtures.Edge())
+	s.Database.AddCalendars(t)
+	dropUnneededColumns(t, s.Database)
 	// With the add-ons, time off, limits and events of agents are read too.
-	s.database.Execute(t, activate(pluginFile, googleFile))
-	s.database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-pro-features\"]')")
+	s.Database.Execute(t, apitest.Activate(apitest.PluginFile, apitest.GoogleFile))
+	s.Database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('active_addons', '[\"latepoint-pro-features\"]')")
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	wantReadiness(t, admin, monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"})
 	for code, want := range map[monitor.Code]string{
 		monitor.WritesRefused: "minor wp_latepoint_transactions: it lacks token, notes: requests", monitor.ExtensionsIgnored: "minor not honoured: Google Calendar: ", // reads do not use them
@@ -287,14 +288,14 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 
 	asked, answered := 0, 0
 	ask := func(path string) {
-		a := s.get(path)
+		a := s.Get(path)
 		asked++
-		switch a.status {
+		switch a.Status {
 		case http.StatusOK:
 			answered++
 		case http.StatusBadRequest, http.StatusNotFound, http.StatusGone: // the word, the id or the cursor belongs to another resource
 		default:
-			t.Errorf("%s: status %d: %.300s", path, a.status, a.body)
+			t.Errorf("%s: status %d: %.300s", path, a.Status, a.Body)
 		}
 	}
 	for _, r := range routesOf(t) {
@@ -303,19 +304,19 @@ func TestRequiredColumnsSuffice(t *testing.T) {
 		}
 		base := r.Path + "?" + valid[r.Path]
 		ask(base)
-		for name, p := range parameters()[r.Path] {
-			values := p.words
+		for name, p := range apitest.Parameters()[r.Path] {
+			values := p.Words
 			if len(values) == 0 {
 				values = goodWords[name]
 			}
-			if len(values) == 0 && p.kind != "word" {
-				values = []string{goodValues[p.kind]}
+			if len(values) == 0 && p.Kind != "word" {
+				values = []string{goodValues[p.Kind]}
 			}
 			if len(values) == 0 {
 				t.Errorf("goodWords has no entry for %s", name)
 			}
 			for _, value := range values {
-				ask(base + companions[name] + name + "=" + value)
+				ask(base + apitest.Companions[name] + name + "=" + value)
 			}
 		}
 	}
@@ -392,7 +393,7 @@ func TestReadinessOfDatabase(t *testing.T) {
 			mock.ExpectQuery("SELECT").WillReturnError(c.err)
 			mock.ExpectQuery("SELECT").WillReturnError(c.err) // a read is retried once if the connection was lost
 			admin := newAdmin()
-			admin.Started(session.NewPlatform(wpdb.New(pool, "wp_"), fixedClock))
+			admin.Started(session.NewPlatform(wpdb.New(pool, "wp_"), apitest.FixedClock))
 			wantReadiness(t, admin, monitor.Readiness{Status: "unavailable", Database: c.want, Platform: "unknown"})
 			if r := probe(t, admin, http.MethodGet, "/readyz"); strings.Contains(r.Body.String(), secret) {
 				t.Errorf("the response quotes the server: %s", r.Body)
@@ -436,15 +437,15 @@ func verboseReport(t *testing.T, admin *monitor.Admin) (report []monitor.Entry, 
 // TestVerboseReadiness: /readyz?verbose has the report and names no items. A look within the same minute, once the first
 // two have read what is remembered, takes the same number of statements whatever it finds.
 func TestVerboseReadiness(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	verboseReport(t, admin)
 	verboseReport(t, admin)
 	_, before, _ := verboseReport(t, admin)
-	s.database.Execute(t, "INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) "+
+	s.Database.Execute(t, "INSERT INTO wp_bookside_webhooks (id, name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, reason, failing_since, position, created_at) "+
 		"VALUES (8001, 'secret name', 'https://secret.example', '', '', '', '', 0, 0, 0, '', 'enabled', '', '2026-11-20 10:00:00', 0, '2026-01-01')")
-	changeSince(t, s.database, now.Add(-3*time.Minute))
+	changeSince(t, s.Database, apitest.Now.Add(-3*time.Minute))
 	_, statements, body := verboseReport(t, admin)
 	if statements != before || strings.Contains(body, "secret") {
 		t.Errorf("%d statements, %d before: %s", statements, before, body)
@@ -456,7 +457,7 @@ func TestVerboseReadiness(t *testing.T) {
 			t.Errorf("%s: %s, want %s", code, got, want)
 		}
 	}
-	s.database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
+	s.Database.Execute(t, "UPDATE wp_options SET option_value = 'a:0:{}' WHERE option_name = 'active_plugins'")
 	if got := reportLine(t, admin, monitor.WebhooksFailing); got == "" || reportLine(t, admin, monitor.JobsGood)+reportLine(t, admin, monitor.JobsUnscheduled) != "" {
 		t.Errorf("of a site that is not ready: %s", got)
 	}
@@ -467,23 +468,23 @@ func TestVerboseReadiness(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	const id = "INSERT INTO wp_bookside_change_positions (name, signature) VALUES ('site', 'SECRETSECRETSECRETSECRETSE')"
-	ask := func(s *server) string {
+	ask := func(s *apitest.Server) string {
 		t.Helper()
 		admin := newAdmin()
-		admin.Started(s.platform)
+		admin.Started(s.Platform)
 		var told struct{ Fingerprint string }
 		if r := probe(t, admin, http.MethodGet, "/readyz"); json.Unmarshal(r.Body.Bytes(), &told) != nil {
 			t.Fatalf("readyz: %s", r.Body)
 		}
 		probed := told.Fingerprint
 		for _, path := range []string{"/v1", "/wp-json/latepoint-api/v1"} {
-			expect.NoError(t, json.Unmarshal(s.exchange(http.MethodGet, path, "", "X-Api-Key", "").want(http.StatusOK).body, &told))
+			expect.NoError(t, json.Unmarshal(exchange(s, http.MethodGet, path, "", "X-Api-Key", "").Want(http.StatusOK).Body, &told))
 			expect.Equal(t, probed, told.Fingerprint, fmt.Sprintf("%s: fingerprint, as probed", path))
 		}
 		return probed
 	}
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
+	s := apitest.NewServer(t, database)
 	expect.Equal(t, "", ask(s), "without an id")
 	database.Execute(t, id)
 	first := ask(s)
@@ -491,8 +492,8 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("fingerprint %q", first)
 	}
 	// The same id and address, in another database.
-	copied := fixtures.New(t, fixtures.Small(now))
-	c := newServer(t, copied)
+	copied := fixtures.New(t, fixtures.Small(apitest.Now))
+	c := apitest.NewServer(t, copied)
 	copied.Execute(t, id)
 	if got := ask(c); got == first || got == "" {
 		t.Errorf("the copy has %q, the site %q", got, first)

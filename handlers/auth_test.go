@@ -24,48 +24,49 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 // TestWaysToSendAKey sends a key as a header, a bearer token and a query
 // parameter.
 func TestWaysToSendAKey(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	for name, request := range map[string]struct {
 		path   string
 		header http.Header
 		status int
 	}{
-		"header":                    {"/v1/status", http.Header{"X-Api-Key": {s.key}}, 200},
-		"bearer":                    {"/v1/status", http.Header{"Authorization": {"Bearer " + s.key}}, 200},
-		"parameter":                 {"/v1/status?api_key=" + url.QueryEscape(s.key), nil, 200},
-		"header before bearer":      {"/v1/status", http.Header{"X-Api-Key": {"wrong-key-of-somebody"}, "Authorization": {"Bearer " + s.key}}, 401},
-		"empty header, then bearer": {"/v1/status", http.Header{"X-Api-Key": {""}, "Authorization": {"Bearer " + s.key}}, 200},
-		"the last parameter wins":   {"/v1/status?api_key=wrong&api_key=" + s.key, nil, 200},
-		"bearer before parameter":   {"/v1/status?api_key=" + s.key, http.Header{"Authorization": {"Bearer wrong"}}, 401},
+		"header":                    {"/v1/status", http.Header{"X-Api-Key": {s.Key}}, 200},
+		"bearer":                    {"/v1/status", http.Header{"Authorization": {"Bearer " + s.Key}}, 200},
+		"parameter":                 {"/v1/status?api_key=" + url.QueryEscape(s.Key), nil, 200},
+		"header before bearer":      {"/v1/status", http.Header{"X-Api-Key": {"wrong-key-of-somebody"}, "Authorization": {"Bearer " + s.Key}}, 401},
+		"empty header, then bearer": {"/v1/status", http.Header{"X-Api-Key": {""}, "Authorization": {"Bearer " + s.Key}}, 200},
+		"the last parameter wins":   {"/v1/status?api_key=wrong&api_key=" + s.Key, nil, 200},
+		"bearer before parameter":   {"/v1/status?api_key=" + s.Key, http.Header{"Authorization": {"Bearer wrong"}}, 401},
 	} {
-		expect.Equal(t, request.status, s.do(http.MethodGet, request.path, request.header).status, fmt.Sprintf("%s: status", name))
+		expect.Equal(t, request.status, s.Do(http.MethodGet, request.path, request.header).Status, fmt.Sprintf("%s: status", name))
 	}
-	off := newServer(t, small(t), func(o *handlers.Options) { o.QueryParameter = "" })
-	off.do(http.MethodGet, "/v1/status?api_key="+off.key, nil).want(http.StatusUnauthorized)
-	if strings.Contains(s.log.String(), s.key) || strings.Contains(s.log.String(), s.key[len(s.key)-12:]) {
+	off := apitest.NewServer(t, small(t), func(o *handlers.Options) { o.QueryParameter = "" })
+	off.Do(http.MethodGet, "/v1/status?api_key="+off.Key, nil).Want(http.StatusUnauthorized)
+	if strings.Contains(s.Log.String(), s.Key) || strings.Contains(s.Log.String(), s.Key[len(s.Key)-12:]) {
 		t.Error("the log contains a key")
 	}
 }
 
 // TestUseIsRecordedOnceAMinute reads last_used_at from the database.
 func TestUseIsRecordedOnceAMinute(t *testing.T) {
-	s := smallServer(t)
-	s.get("/status").want(http.StatusOK) // probes the schema
-	header := http.Header{"X-Api-Key": {s.newKey("read")}}
-	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
-	first := s.log.last(t).Queries
-	s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
-	expect.Equal(t, first-1, s.log.last(t).Queries, fmt.Sprintf("queries of the second use, which should not be written, after %d", first))
-	keys, err := s.keys.List(t.Context())
+	s := apitest.Small(t)
+	s.Get("/status").Want(http.StatusOK) // probes the schema
+	header := http.Header{"X-Api-Key": {s.NewKey("read")}}
+	s.Do(http.MethodGet, "/v1/status", header).Want(http.StatusOK)
+	first := s.Log.Last(t).Queries
+	s.Do(http.MethodGet, "/v1/status", header).Want(http.StatusOK)
+	expect.Equal(t, first-1, s.Log.Last(t).Queries, fmt.Sprintf("queries of the second use, which should not be written, after %d", first))
+	keys, err := s.Keys.List(t.Context())
 	expect.NoError(t, err)
-	id := s.log.last(t).KeyID
+	id := s.Log.Last(t).KeyID
 	for _, key := range keys {
-		if key.ID == id && string(key.LastUsedAt) != now.Format(time.DateTime) {
+		if key.ID == id && string(key.LastUsedAt) != apitest.Now.Format(time.DateTime) {
 			t.Errorf("last used at %q", key.LastUsedAt)
 		}
 	}
@@ -74,31 +75,31 @@ func TestUseIsRecordedOnceAMinute(t *testing.T) {
 // TestImportedKeysOfAnyFormAreValid authenticates with imported keys of any
 // form.
 func TestImportedKeysOfAnyFormAreValid(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	n := keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read_services"}}
 	for _, secret := range []string{"lp_" + strings.Repeat("aB3dE", 8), "lp_live_of-the-old-kind", "lp_short", "x", "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"} {
-		if _, err := s.keys.Import(t.Context(), secret, n, true); err != nil {
+		if _, err := s.Keys.Import(t.Context(), secret, n, true); err != nil {
 			t.Fatalf("import: %v", err)
 		}
-		s.do(http.MethodGet, "/v1/services", http.Header{"X-Api-Key": {secret}}).want(http.StatusOK)
-		s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).want(http.StatusForbidden)
-		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
+		s.Do(http.MethodGet, "/v1/services", http.Header{"X-Api-Key": {secret}}).Want(http.StatusOK)
+		s.Do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).Want(http.StatusForbidden)
+		if _, err := s.Keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
 			t.Errorf("a second import: %v", err)
 		}
 	}
 	for _, weak := range []string{"mR8xQz31LkPw0aB", strings.Repeat("x", 16)} {
-		if _, err := s.keys.Import(t.Context(), weak, n, false); !errors.Is(err, keys.ErrWeakKey) {
+		if _, err := s.Keys.Import(t.Context(), weak, n, false); !errors.Is(err, keys.ErrWeakKey) {
 			t.Errorf("%s, where weak ones are not allowed: %v", weak, err)
 		}
 	}
-	if _, err := s.keys.Import(t.Context(), "mR8xQz31LkPw0aBc", n, false); err != nil {
+	if _, err := s.Keys.Import(t.Context(), "mR8xQz31LkPw0aBc", n, false); err != nil {
 		t.Errorf("16 characters: %v", err)
 	}
 	for name, secret := range map[string]string{
 		"none": "", "long": strings.Repeat("x", 256), "spaces": "lp_with spaces in it", "not ASCII": "lp_schlüssel_schlüssel",
-		"ours, misspelt": s.key[:20] + "?" + s.key[21:],
+		"ours, misspelt": s.Key[:20] + "?" + s.Key[21:],
 	} {
-		if _, err := s.keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
+		if _, err := s.Keys.Import(t.Context(), secret, n, true); !errors.Is(err, keys.ErrBadKey) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -111,10 +112,10 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 	t.Parallel()
 	_, proxies, err := net.ParseCIDR("192.0.2.0/24") // httptest's peer is 192.0.2.1
 	expect.NoError(t, err)
-	direct := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
-	proxied := newServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled, o.TrustedProxies = true, []*net.IPNet{proxies} })
+	direct := apitest.NewServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	proxied := apitest.NewServer(t, small(t), func(o *handlers.Options) { o.RateLimit.Enabled, o.TrustedProxies = true, []*net.IPNet{proxies} })
 	for name, c := range map[string]struct {
-		s         *server
+		s         *apitest.Server
 		networks  string
 		forwarded string
 		status    int
@@ -128,28 +129,28 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 	} {
 		networks, err := keys.ParseNetworks(c.networks)
 		expect.NoError(t, err)
-		secret, key := createKey(t, c.s.keys, keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
+		secret, key := apitest.CreateKey(t, c.s.Keys, keys.NewKey{Name: name, Kind: keys.Live, Permissions: []string{"read"}, Networks: networks})
 		header := http.Header{"X-Api-Key": {secret}}
 		if c.forwarded != "" {
 			header.Set("X-Forwarded-For", c.forwarded)
 		}
-		a := c.s.do(http.MethodGet, "/v1/bookings", header)
-		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status", name))
-		logged := strings.Contains(c.s.log.String(), fmt.Sprintf(`"msg":"key sent from outside its networks","request_id":%q,"key_id":%d}`, a.header.Get("X-Request-Id"), key.ID))
+		a := c.s.Do(http.MethodGet, "/v1/bookings", header)
+		expect.Equal(t, c.status, a.Status, fmt.Sprintf("%s: status", name))
+		logged := strings.Contains(c.s.Log.String(), fmt.Sprintf(`"msg":"key sent from outside its networks","request_id":%q,"key_id":%d}`, a.Header.Get("X-Request-Id"), key.ID))
 		expect.Equal(t, c.status == http.StatusUnauthorized, logged, fmt.Sprintf("%s: logged", name))
 		if c.status == http.StatusOK {
 			continue
 		}
 		header.Set("X-Api-Key", "lp_nobody_has_this_key")
-		unknown := c.s.do(http.MethodGet, "/v1/bookings", header)
-		for _, header := range []http.Header{a.header, unknown.header} {
+		unknown := c.s.Do(http.MethodGet, "/v1/bookings", header)
+		for _, header := range []http.Header{a.Header, unknown.Header} {
 			header.Del("X-Request-Id")
 			header.Del("Server-Timing")
 		}
-		if diff := cmp.Diff(unknown.header, a.header); diff != "" || string(a.body) != string(unknown.body) {
-			t.Errorf("%s: differs from an unknown key: %s%s", name, diff, a.body)
+		if diff := cmp.Diff(unknown.Header, a.Header); diff != "" || string(a.Body) != string(unknown.Body) {
+			t.Errorf("%s: differs from an unknown key: %s%s", name, diff, a.Body)
 		}
-		if stored, _, err := c.s.keys.Find(t.Context(), key.ID); err != nil || stored.LastUsedAt != "" {
+		if stored, _, err := c.s.Keys.Find(t.Context(), key.ID); err != nil || stored.LastUsedAt != "" {
 			t.Errorf("%s: used at %q, %v", name, stored.LastUsedAt, err)
 		}
 	}
@@ -158,21 +159,21 @@ func TestKeyOutsideItsNetworksLooksUnknown(t *testing.T) {
 // TestKeyOutsideItsNetworksIsThrottled: otherwise the throttle would reveal
 // that the key exists.
 func TestKeyOutsideItsNetworksIsThrottled(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
-	s.get("/status").want(http.StatusOK)
-	secret, _ := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}, Networks: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
+	s := apitest.Small(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 2 })
+	s.Get("/status").Want(http.StatusOK)
+	secret, _ := apitest.CreateKey(t, s.Keys, keys.NewKey{Permissions: []string{"read"}, Networks: []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}})
 	for _, status := range []int{http.StatusUnauthorized, http.StatusUnauthorized, http.StatusTooManyRequests} {
-		s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {secret}}).want(status)
+		s.Do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {secret}}).Want(status)
 	}
-	s.get("/status").want(http.StatusOK)
+	s.Get("/status").Want(http.StatusOK)
 }
 
 // TestRestrictionIsImmediate changes the restrictions of a key in the database,
 // one by one, while the server runs.
 func TestRestrictionIsImmediate(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
-	secret, key := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}})
-	name, nine, past := "second", int64(9), now.Add(-time.Second)
+	s := apitest.Small(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	secret, key := apitest.CreateKey(t, s.Keys, keys.NewKey{Permissions: []string{"read"}})
+	name, nine, past := "second", int64(9), apitest.Now.Add(-time.Second)
 	here, elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, []netip.Prefix{netip.MustParsePrefix("198.51.100.0/24")}
 	for _, step := range []struct {
 		name   string
@@ -189,20 +190,20 @@ func TestRestrictionIsImmediate(t *testing.T) {
 		{"permissions again", keys.Patch{Permissions: []string{"read_bookings"}}, 200},
 		{"limit", keys.Patch{PerMinute: &nine}, 200},
 	} {
-		if _, found, err := s.keys.Restrict(t.Context(), key.ID, step.patch); !found || err != nil {
+		if _, found, err := s.Keys.Restrict(t.Context(), key.ID, step.patch); !found || err != nil {
 			t.Fatalf("%s: found %v, %v", step.name, found, err)
 		}
-		expect.Equal(t, step.status, s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).status, fmt.Sprintf("%s: status", step.name))
+		expect.Equal(t, step.status, s.Do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}}).Status, fmt.Sprintf("%s: status", step.name))
 	}
-	a := s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}})
-	expect.Equal(t, "9", a.header.Get("X-RateLimit-Limit"), "limit")
+	a := s.Do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {secret}})
+	expect.Equal(t, "9", a.Header.Get("X-RateLimit-Limit"), "limit")
 	want := key
-	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &nine, domain.Timestamp(now.Format(time.DateTime))
-	got, _, err := s.keys.Find(t.Context(), key.ID)
+	want.Name, want.Permissions, want.PerMinute, want.LastUsedAt = name, []string{"read_bookings"}, &nine, domain.Timestamp(apitest.Now.Format(time.DateTime))
+	got, _, err := s.Keys.Find(t.Context(), key.ID)
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if _, found, err := s.keys.Restrict(t.Context(), key.ID+1_000_000, keys.Patch{Name: &name}); found || err != nil {
+	if _, found, err := s.Keys.Restrict(t.Context(), key.ID+1_000_000, keys.Patch{Name: &name}); found || err != nil {
 		t.Errorf("an unknown key: found %v, %v", found, err)
 	}
 }
@@ -210,53 +211,53 @@ func TestRestrictionIsImmediate(t *testing.T) {
 // TestInvalidKeysAreThrottled sends invalid keys from one address until it is
 // throttled; a valid key that is in use is still accepted.
 func TestInvalidKeysAreThrottled(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 5 })
-	s.get("/status").want(http.StatusOK)
+	s := apitest.Small(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 5 })
+	s.Get("/status").Want(http.StatusOK)
 	wrong := http.Header{"X-Api-Key": {"lp_nobody_has_this_key"}}
 	for range 5 {
-		s.do(http.MethodGet, "/v1/status", wrong).want(http.StatusUnauthorized)
+		s.Do(http.MethodGet, "/v1/status", wrong).Want(http.StatusUnauthorized)
 	}
-	a := s.do(http.MethodGet, "/v1/status", wrong).want(http.StatusTooManyRequests)
-	if a.at("error", "code") != "rate_limit_exceeded" || a.header.Get("Retry-After") == "" {
-		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	a := s.Do(http.MethodGet, "/v1/status", wrong).Want(http.StatusTooManyRequests)
+	if a.At("error", "code") != "rate_limit_exceeded" || a.Header.Get("Retry-After") == "" {
+		t.Errorf("%s, Retry-After %q", a.Body, a.Header.Get("Retry-After"))
 	}
-	s.do(http.MethodGet, "/v1/status", nil).want(http.StatusUnauthorized)
-	s.get("/status").want(http.StatusOK)
+	s.Do(http.MethodGet, "/v1/status", nil).Want(http.StatusUnauthorized)
+	s.Get("/status").Want(http.StatusOK)
 }
 
 // TestRateLimitOfAKey uses up a key's limit for a minute: its further requests
 // are rejected, those of other keys are not.
 func TestRateLimitOfAKey(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	s := apitest.Small(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	limit := func(n int64) *int64 { return &n }
-	secret, _ := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}, PerMinute: limit(3), PerHour: limit(4)})
+	secret, _ := apitest.CreateKey(t, s.Keys, keys.NewKey{Permissions: []string{"read"}, PerMinute: limit(3), PerHour: limit(4)})
 	header := http.Header{"X-Api-Key": {secret}}
 	for i, remaining := range []string{"2", "1", "0"} {
-		a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusOK)
+		a := s.Do(http.MethodGet, "/v1/status", header).Want(http.StatusOK)
 		for name, want := range map[string]string{
 			"X-RateLimit-Limit": "3", "X-RateLimit-Remaining": remaining, "X-RateLimit-Reset": "1795221840",
 			"RateLimit-Policy": `"minute";q=3;w=60, "hour";q=4;w=3600`,
 			"RateLimit":        fmt.Sprintf(`"minute";r=%s;t=60, "hour";r=%d;t=1020`, remaining, 3-i),
 		} {
-			expect.Equal(t, want, a.header.Get(name), name)
+			expect.Equal(t, want, a.Header.Get(name), name)
 		}
 	}
-	a := s.do(http.MethodGet, "/v1/status", header).want(http.StatusTooManyRequests)
-	expect.Equal(t, `{"status":"error","error":{"code":"rate_limit_exceeded","message":"Rate limit exceeded"}}`, string(a.body), "answer over the limit")
-	expect.Equal(t, "60", a.header.Get("Retry-After"), "Retry-After")
-	expect.Equal(t, "59", s.get("/status").want(http.StatusOK).header.Get("X-RateLimit-Remaining"), "requests that another key has left")
+	a := s.Do(http.MethodGet, "/v1/status", header).Want(http.StatusTooManyRequests)
+	expect.Equal(t, `{"status":"error","error":{"code":"rate_limit_exceeded","message":"Rate limit exceeded"}}`, string(a.Body), "answer over the limit")
+	expect.Equal(t, "60", a.Header.Get("Retry-After"), "Retry-After")
+	expect.Equal(t, "59", s.Get("/status").Want(http.StatusOK).Header.Get("X-RateLimit-Remaining"), "requests that another key has left")
 }
 
 // TestClientGoneIsNoServerError cancels a request: the log shows status 499,
 // not a failure.
 func TestClientGoneIsNoServerError(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/bookings", nil)
-	request.Header.Set("X-Api-Key", s.key)
-	s.serve(request)
-	expect.Equal(t, 499, s.log.last(t).Status, "status")
+	request.Header.Set("X-Api-Key", s.Key)
+	s.Serve(request)
+	expect.Equal(t, 499, s.Log.Last(t).Status, "status")
 }
 
 // sender is where a request comes from: the peer's address, and what the headers claim.
@@ -266,30 +267,30 @@ type sender struct {
 }
 
 // guess sends an invalid key that is rejected without a query.
-func (s *server) guess(from sender) int {
-	s.t.Helper()
-	misspelt := []byte(s.key)
+func guess(s *apitest.Server, from sender) int {
+	s.T.Helper()
+	misspelt := []byte(s.Key)
 	misspelt[12] ^= 1
-	return s.sendKey(from, string(misspelt))
+	return sendKeyTo(s, from, string(misspelt))
 }
 
-// sendKey sends a key and returns the status.
-func (s *server) sendKey(from sender, key string) int {
-	s.t.Helper()
-	request := httptest.NewRequestWithContext(s.t.Context(), http.MethodGet, "/v1/status", nil)
+// sendKeyTo sends a key and returns the status.
+func sendKeyTo(s *apitest.Server, from sender, key string) int {
+	s.T.Helper()
+	request := httptest.NewRequestWithContext(s.T.Context(), http.MethodGet, "/v1/status", nil)
 	request.RemoteAddr = from.peer
 	request.Header["X-Forwarded-For"] = from.forwarded
 	request.Header.Set("X-Api-Key", key)
-	return s.serve(request).status
+	return s.Serve(request).Status
 }
 
 // throttledServer returns a server with a limit of invalid keys, and the number of
 // statements that it runs.
-func throttledServer(t *testing.T, database *fixtures.Database, limit int) (*server, *atomic.Int64) {
+func throttledServer(t *testing.T, database *fixtures.Database, limit int) (*apitest.Server, *atomic.Int64) {
 	t.Helper()
 	statements := &atomic.Int64{}
 	s := tappedServer(t, database, func(statement) error { statements.Add(1); return nil }, func(o *handlers.Options) { o.FailedKeysPerMinute = limit })
-	if got := s.sendKey(sender{peer: "198.51.100.99:1"}, s.key); got != http.StatusOK { // probes the schema
+	if got := sendKeyTo(s, sender{peer: "198.51.100.99:1"}, s.Key); got != http.StatusOK { // probes the schema
 		t.Fatalf("status %d", got)
 	}
 	statements.Store(0)
@@ -297,10 +298,10 @@ func throttledServer(t *testing.T, database *fixtures.Database, limit int) (*ser
 }
 
 // importKey imports a key of any length.
-func (s *server) importKey(secret string) keys.Key {
-	s.t.Helper()
-	key, err := s.keys.Import(s.t.Context(), secret, keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read"}}, true)
-	expect.NoError(s.t, err)
+func importKey(s *apitest.Server, secret string) keys.Key {
+	s.T.Helper()
+	key, err := s.Keys.Import(s.T.Context(), secret, keys.NewKey{Name: "imported", Kind: keys.Live, Permissions: []string{"read"}}, true)
+	expect.NoError(s.T, err)
 	return key
 }
 
@@ -309,7 +310,7 @@ func (s *server) importKey(secret string) keys.Key {
 func TestShortKeysCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	const limit = 20
-	database := fixtures.New(t, fixtures.Small(now))
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
 	for name, c := range map[string]struct {
 		right string
 		from  func(i int) sender
@@ -320,8 +321,8 @@ func TestShortKeysCannotBeGuessed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, statements := throttledServer(t, database, limit)
-			s.importKey(c.right)
-			if got := s.sendKey(sender{peer: "198.51.100.7:1"}, c.right); got != http.StatusOK {
+			importKey(s, c.right)
+			if got := sendKeyTo(s, sender{peer: "198.51.100.7:1"}, c.right); got != http.StatusOK {
 				t.Fatalf("its user got %d", got)
 			}
 			statements.Store(0)
@@ -330,7 +331,7 @@ func TestShortKeysCannotBeGuessed(t *testing.T) {
 				if i >= limit {
 					want = http.StatusTooManyRequests
 				}
-				if got := s.sendKey(c.from(i), fmt.Sprintf("%04d", i)); got != want {
+				if got := sendKeyTo(s, c.from(i), fmt.Sprintf("%04d", i)); got != want {
 					t.Fatalf("%04d got %d, want %d", i, got, want)
 				}
 			}
@@ -345,7 +346,7 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 5
 	s, statements := throttledServer(t, small(t), limit)
-	other := s.newKey("read")
+	other := s.NewKey("read")
 	statements.Store(0)
 	statuses := func(peer string, keys ...string) map[int]int {
 		var wait sync.WaitGroup
@@ -353,7 +354,7 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 		got := map[int]int{}
 		for _, key := range keys {
 			wait.Go(func() {
-				status := s.sendKey(sender{peer: peer}, key)
+				status := sendKeyTo(s, sender{peer: peer}, key)
 				mu.Lock()
 				got[status]++
 				mu.Unlock()
@@ -372,7 +373,7 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 		t.Errorf("%d statements for a limit of %d", n, limit)
 	}
 	// Neither key was used from this address before, and one was never used.
-	expect.Equal(t, map[int]int{http.StatusOK: 60}, statuses("192.0.2.2:1", slices.Repeat([]string{other, s.key}, 30)...), "right keys")
+	expect.Equal(t, map[int]int{http.StatusOK: 60}, statuses("192.0.2.2:1", slices.Repeat([]string{other, s.Key}, 30)...), "right keys")
 }
 
 // TestRecentKeysAreStillLookedUp: at an address over its limit, only keys that this
@@ -380,12 +381,12 @@ func TestConcurrentGuessesStayWithinTheLimit(t *testing.T) {
 func TestRecentKeysAreStillLookedUp(t *testing.T) {
 	t.Parallel()
 	here, elsewhere := sender{peer: "192.0.2.1:1"}, sender{peer: "198.51.100.7:1"}
-	use := func(from sender) func(*testing.T, *server, keys.Key, string) {
-		return func(_ *testing.T, s *server, _ keys.Key, secret string) { s.sendKey(from, secret) }
+	use := func(from sender) func(*testing.T, *apitest.Server, keys.Key, string) {
+		return func(_ *testing.T, s *apitest.Server, _ keys.Key, secret string) { sendKeyTo(s, from, secret) }
 	}
 	for name, c := range map[string]struct {
 		length     int
-		before     func(t *testing.T, s *server, key keys.Key, secret string)
+		before     func(t *testing.T, s *apitest.Server, key keys.Key, secret string)
 		want       int
 		statements bool
 	}{
@@ -395,59 +396,59 @@ func TestRecentKeysAreStillLookedUp(t *testing.T) {
 		"short, never used":       {8, nil, 429, false},
 		"short, in use here":      {8, use(here), 200, true},
 		"short, in use elsewhere": {8, use(elsewhere), 429, false},
-		"used half a day ago": {20, func(_ *testing.T, s *server, _ keys.Key, secret string) {
-			s.sendKey(here, secret)
-			s.clock = s.clock.Add(11 * time.Hour)
+		"used half a day ago": {20, func(_ *testing.T, s *apitest.Server, _ keys.Key, secret string) {
+			sendKeyTo(s, here, secret)
+			s.Clock = s.Clock.Add(11 * time.Hour)
 		}, 200, true},
-		"used more than a day ago": {20, func(_ *testing.T, s *server, _ keys.Key, secret string) {
-			s.sendKey(here, secret)
-			s.clock = s.clock.Add(25 * time.Hour)
+		"used more than a day ago": {20, func(_ *testing.T, s *apitest.Server, _ keys.Key, secret string) {
+			sendKeyTo(s, here, secret)
+			s.Clock = s.Clock.Add(25 * time.Hour)
 		}, 429, false},
-		"used by an earlier process": {20, func(_ *testing.T, s *server, _ keys.Key, secret string) {
-			s.sendKey(here, secret)
-			s.restart()
+		"used by an earlier process": {20, func(_ *testing.T, s *apitest.Server, _ keys.Key, secret string) {
+			sendKeyTo(s, here, secret)
+			s.Restart()
 		}, 429, false},
-		"in use, then revoked": {20, func(t *testing.T, s *server, key keys.Key, secret string) {
-			s.sendKey(here, secret)
-			s.revoke(t, key)
+		"in use, then revoked": {20, func(t *testing.T, s *apitest.Server, key keys.Key, secret string) {
+			sendKeyTo(s, here, secret)
+			revoke(t, s, key)
 		}, 429, true},
-		"revoked, and refused since": {20, func(t *testing.T, s *server, key keys.Key, secret string) {
-			s.sendKey(here, secret)
-			s.revoke(t, key)
-			s.sendKey(elsewhere, secret)
+		"revoked, and refused since": {20, func(t *testing.T, s *apitest.Server, key keys.Key, secret string) {
+			sendKeyTo(s, here, secret)
+			revoke(t, s, key)
+			sendKeyTo(s, elsewhere, secret)
 		}, 429, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, statements := throttledServer(t, small(t), 3)
 			secret := rand.Text()[:c.length]
-			key := s.importKey(secret)
+			key := importKey(s, secret)
 			if c.before != nil {
 				c.before(t, s, key, secret)
 			}
 			for range 4 {
-				s.guess(here)
+				guess(s, here)
 			}
 			statements.Store(0)
-			expect.Equal(t, c.want, s.sendKey(here, secret), "status")
+			expect.Equal(t, c.want, sendKeyTo(s, here, secret), "status")
 			if n := statements.Load(); (n > 0) != c.statements {
 				t.Errorf("%d statements", n)
 			}
 			revoked := strings.Contains(name, "revoked")
-			if got := s.sendKey(sender{peer: "203.0.113.1:1"}, secret); (got == http.StatusOK) == revoked {
+			if got := sendKeyTo(s, sender{peer: "203.0.113.1:1"}, secret); (got == http.StatusOK) == revoked {
 				t.Errorf("at another address: status %d", got)
 			}
-			s.clock = s.clock.Add(time.Minute)
-			if got := s.sendKey(here, secret); (got == http.StatusOK) == revoked {
+			s.Clock = s.Clock.Add(time.Minute)
+			if got := sendKeyTo(s, here, secret); (got == http.StatusOK) == revoked {
 				t.Errorf("in the next minute: status %d", got)
 			}
 		})
 	}
 }
 
-func (s *server) revoke(t *testing.T, key keys.Key) {
+func revoke(t *testing.T, s *apitest.Server, key keys.Key) {
 	t.Helper()
-	if found, err := s.keys.Revoke(t.Context(), key.ID); !found || err != nil {
+	if found, err := s.Keys.Revoke(t.Context(), key.ID); !found || err != nil {
 		t.Fatalf("found %v, %v", found, err)
 	}
 }
@@ -466,12 +467,12 @@ func TestOutagesAreNoInvalidKeys(t *testing.T) {
 	from := sender{peer: "192.0.2.1:1"}
 	down.Store(true)
 	for range 5 {
-		if got := s.sendKey(from, s.key); got != http.StatusInternalServerError {
+		if got := sendKeyTo(s, from, s.Key); got != http.StatusInternalServerError {
 			t.Fatalf("status %d", got)
 		}
 	}
 	down.Store(false)
-	expect.Equal(t, http.StatusOK, s.sendKey(from, s.key), "afterwards: status")
+	expect.Equal(t, http.StatusOK, sendKeyTo(s, from, s.Key), "afterwards: status")
 }
 
 // TestAddressesOfOneClient sends one invalid key more than allowed, from two
@@ -513,13 +514,13 @@ func TestAddressesOfOneClient(t *testing.T) {
 		"peers without addresses":         {sender{peer: "@"}, sender{peer: ""}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, trusted })
-			expect.Equal(t, http.StatusUnauthorized, s.guess(c.first), "the first one")
+			s := apitest.NewServer(t, small(t), func(o *handlers.Options) { o.FailedKeysPerMinute, o.TrustedProxies = 1, trusted })
+			expect.Equal(t, http.StatusUnauthorized, guess(s, c.first), "the first one")
 			want := http.StatusUnauthorized
 			if c.one {
 				want = http.StatusTooManyRequests
 			}
-			expect.Equal(t, want, s.guess(c.second), "the second one")
+			expect.Equal(t, want, guess(s, c.second), "the second one")
 		})
 	}
 }
@@ -527,10 +528,10 @@ func TestAddressesOfOneClient(t *testing.T) {
 // TestTrackedClientsAreBounded sends invalid keys from more addresses than are tracked: additional ones are
 // counted by network, and a client that fills the table slows down only its own network.
 func TestTrackedClientsAreBounded(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })
-	s.get("/status").want(http.StatusOK)
+	s := apitest.Small(t, func(o *handlers.Options) { o.FailedKeysPerMinute = 1 })
+	s.Get("/status").Want(http.StatusOK)
 	for i := range 10_001 {
-		if got := s.guess(sender{peer: fmt.Sprintf("[2001:db8:7:%x::1]:1", i)}); got != http.StatusUnauthorized {
+		if got := guess(s, sender{peer: fmt.Sprintf("[2001:db8:7:%x::1]:1", i)}); got != http.StatusUnauthorized {
 			t.Fatalf("address %d got %d", i, got)
 		}
 	}
@@ -545,13 +546,13 @@ func TestTrackedClientsAreBounded(t *testing.T) {
 		{"192.0.2.2:1", http.StatusTooManyRequests},
 		{"192.0.3.2:1", http.StatusUnauthorized},
 	} {
-		expect.Equal(t, c.want, s.guess(sender{peer: c.peer}), c.peer)
+		expect.Equal(t, c.want, guess(s, sender{peer: c.peer}), c.peer)
 	}
 	for i := range 10_000 { // more networks than are tracked
-		s.guess(sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})
+		guess(s, sender{peer: fmt.Sprintf("10.%d.%d.1:1", i>>8, i&255)})
 	}
-	expect.Equal(t, http.StatusTooManyRequests, s.guess(sender{peer: "198.51.100.1:1"}), "a network beyond the tracked ones")
-	s.get("/status").want(http.StatusOK)
-	s.clock = s.clock.Add(time.Minute)
-	expect.Equal(t, http.StatusUnauthorized, s.guess(sender{peer: "192.0.2.2:1"}), "in the next minute")
+	expect.Equal(t, http.StatusTooManyRequests, guess(s, sender{peer: "198.51.100.1:1"}), "a network beyond the tracked ones")
+	s.Get("/status").Want(http.StatusOK)
+	s.Clock = s.Clock.Add(time.Minute)
+	expect.Equal(t, http.StatusUnauthorized, guess(s, sender{peer: "192.0.2.2:1"}), "in the next minute")
 }

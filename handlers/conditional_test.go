@@ -17,6 +17,7 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 // tagOfBody returns the tag that a response with a body must have.
@@ -30,33 +31,33 @@ func tagOfBody(body []byte) string {
 func TestEveryReadHasATag(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	p := newEveryOperation(t)
-	p.valid["listFreeAgents"] = request{path: "/agents/availability", query: "service_id=4"}
-	p.each(t, http.MethodGet, func(t *testing.T, p *everyOperation, id string, r request) {
-		a := p.send(r).want(http.StatusOK)
-		tag := a.header.Get("ETag")
+	p.valid["listFreeAgents"] = apitest.Request{Path: "/agents/availability", Query: "service_id=4"}
+	p.each(t, http.MethodGet, func(t *testing.T, p *everyOperation, id string, r apitest.Request) {
+		a := p.send(r).Want(http.StatusOK)
+		tag := a.Header.Get("ETag")
 		if id == "status" {
-			if tag != "" || a.header.Get("Cache-Control") != "no-store" {
-				t.Errorf("ETag %q, Cache-Control %q", tag, a.header.Get("Cache-Control"))
+			if tag != "" || a.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("ETag %q, Cache-Control %q", tag, a.Header.Get("Cache-Control"))
 			}
 			return
 		}
-		if tag != tagOfBody(a.body) || a.header.Get("Cache-Control") != "private, no-cache" {
-			t.Errorf("ETag %q, Cache-Control %q", tag, a.header.Get("Cache-Control"))
+		if tag != tagOfBody(a.Body) || a.Header.Get("Cache-Control") != "private, no-cache" {
+			t.Errorf("ETag %q, Cache-Control %q", tag, a.Header.Get("Cache-Control"))
 		}
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			r.method = method
+			r.Method = method
 			for _, sent := range []string{tag, "W/" + tag, `"other", ` + tag, `W/"a,b",W/` + tag, strings.Trim(tag, `"`), strings.TrimSuffix(tag, `"`) + `-gzip"`, "*"} {
-				r.header = http.Header{"If-None-Match": {sent}}
+				r.Header = http.Header{"If-None-Match": {sent}}
 				same := p.send(r)
-				if same.status != http.StatusNotModified || len(same.body) > 0 || same.header.Get("ETag") != tag ||
-					same.header.Get("Cache-Control") != "private, no-cache" || same.header.Get("X-Request-Id") == "" || same.header.Get("Content-Type") != "" {
-					t.Errorf("%s, If-None-Match %s: %d %v %s", method, sent, same.status, same.header, same.body)
+				if same.Status != http.StatusNotModified || len(same.Body) > 0 || same.Header.Get("ETag") != tag ||
+					same.Header.Get("Cache-Control") != "private, no-cache" || same.Header.Get("X-Request-Id") == "" || same.Header.Get("Content-Type") != "" {
+					t.Errorf("%s, If-None-Match %s: %d %v %s", method, sent, same.Status, same.Header, same.Body)
 				}
 			}
 			for _, sent := range []string{"", `""`, `"other"`, `"*"`, `"other,` + strings.Trim(tag, `"`) + `"`, strings.ToUpper(tag), tag[:20] + `"`} {
-				r.header = http.Header{"If-None-Match": {sent}}
-				if again := p.send(r); again.status != http.StatusOK || again.header.Get("ETag") != tag || string(again.body) != string(a.body) {
-					t.Errorf("%s, If-None-Match %s: %d %s", method, sent, again.status, again.body)
+				r.Header = http.Header{"If-None-Match": {sent}}
+				if again := p.send(r); again.Status != http.StatusOK || again.Header.Get("ETag") != tag || string(again.Body) != string(a.Body) {
+					t.Errorf("%s, If-None-Match %s: %d %s", method, sent, again.Status, again.Body)
 				}
 			}
 		}
@@ -66,40 +67,40 @@ func TestEveryReadHasATag(t *testing.T) {
 // TestNotModifiedAnswersAreLimitedAndExposed: a response without a body costs a request like any other, and
 // has the same headers for pages of other origins.
 func TestNotModifiedAnswersAreLimitedAndExposed(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) {
+	s := apitest.Small(t, func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.AllowedOrigins = true, []string{"https://app.example"}
 	})
 	const path = "/v1/agents/1"
-	header := http.Header{"X-Api-Key": {s.key}, "Origin": {"https://app.example"}}
-	first := s.do(http.MethodGet, path, header).want(http.StatusOK)
-	header.Set("If-None-Match", first.header.Get("ETag"))
-	same := s.do(http.MethodGet, path, header).want(http.StatusNotModified)
-	if before, after := first.header.Get("X-RateLimit-Remaining"), same.header.Get("X-RateLimit-Remaining"); before != "59" || after != "58" {
+	header := http.Header{"X-Api-Key": {s.Key}, "Origin": {"https://app.example"}}
+	first := s.Do(http.MethodGet, path, header).Want(http.StatusOK)
+	header.Set("If-None-Match", first.Header.Get("ETag"))
+	same := s.Do(http.MethodGet, path, header).Want(http.StatusNotModified)
+	if before, after := first.Header.Get("X-RateLimit-Remaining"), same.Header.Get("X-RateLimit-Remaining"); before != "59" || after != "58" {
 		t.Errorf("%s requests left, then %s", before, after)
 	}
-	for name := range first.header {
-		if name != "Content-Type" && len(same.header.Values(name)) == 0 {
+	for name := range first.Header {
+		if name != "Content-Type" && len(same.Header.Values(name)) == 0 {
 			t.Errorf("304 lacks %s", name)
 		}
 	}
-	if exposed := strings.Split(same.header.Get("Access-Control-Expose-Headers"), ","); !slices.Contains(exposed, "ETag") {
+	if exposed := strings.Split(same.Header.Get("Access-Control-Expose-Headers"), ","); !slices.Contains(exposed, "ETag") {
 		t.Errorf("exposed: %v", exposed)
 	}
 	preflight := httptest.NewRequestWithContext(t.Context(), http.MethodOptions, path, nil)
 	preflight.Header.Set("Origin", "https://app.example")
 	preflight.Header.Set("Access-Control-Request-Method", http.MethodPut)
-	wantContains(t, ",If-None-Match,", ","+s.serve(preflight).header.Get("Access-Control-Allow-Headers")+",", "Access-Control-Allow-Headers")
+	apitest.WantContains(t, ",If-None-Match,", ","+s.Serve(preflight).Header.Get("Access-Control-Allow-Headers")+",", "Access-Control-Allow-Headers")
 }
 
 // TestErrorsHaveNoTag: an error is never stored, and no condition changes it.
 func TestErrorsHaveNoTag(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	for path, status := range map[string]int{
 		"/v1/bookings/8000000": http.StatusNotFound, "/v1/bookings?page=0": http.StatusBadRequest, "/v1/nothing": http.StatusNotFound,
 	} {
-		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}, "If-None-Match": {"*"}}).want(status)
-		if a.header.Get("ETag") != "" || a.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: ETag %q, Cache-Control %q", path, a.header.Get("ETag"), a.header.Get("Cache-Control"))
+		a := s.Do(http.MethodGet, path, http.Header{"X-Api-Key": {s.Key}, "If-None-Match": {"*"}}).Want(status)
+		if a.Header.Get("ETag") != "" || a.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: ETag %q, Cache-Control %q", path, a.Header.Get("ETag"), a.Header.Get("Cache-Control"))
 		}
 	}
 }
@@ -107,13 +108,13 @@ func TestErrorsHaveNoTag(t *testing.T) {
 // TestTagsFollowTheContent: a change by plain SQL changes the tag, and so does anything that a key may not
 // see.
 func TestTagsFollowTheContent(t *testing.T) {
-	s := ownServer(t, fixtures.SiteA().WithFewBookings())
-	all, also, some := s.newKey("read"), s.newKey("read", "write_bookings"), s.newKey("read_bookings")
+	s := apitest.Own(t, fixtures.SiteA().WithFewBookings())
+	all, also, some := s.NewKey("read"), s.NewKey("read", "write_bookings"), s.NewKey("read_bookings")
 	tag := func(path, key string) string {
-		return s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {key}}).want(http.StatusOK).header.Get("ETag")
+		return s.Do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {key}}).Want(http.StatusOK).Header.Get("ETag")
 	}
 	const path = "/bookings/53"
-	if len(s.get(path).at("data", "transactions").([]any)) == 0 {
+	if len(s.Get(path).At("data", "transactions").([]any)) == 0 {
 		t.Fatal("the booking has no payment to hide")
 	}
 	first := tag(path, all)
@@ -122,10 +123,10 @@ func TestTagsFollowTheContent(t *testing.T) {
 	if hidden == first {
 		t.Error("a key that does not see the payments gets the same tag")
 	}
-	s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {some}, "If-None-Match": {first}}).want(http.StatusOK)
-	listPath := fmt.Sprint("/bookings?per_page=100&customer_id=", s.get(path).at("data", "customer", "id"))
+	s.Do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {some}, "If-None-Match": {first}}).Want(http.StatusOK)
+	listPath := fmt.Sprint("/bookings?per_page=100&customer_id=", s.Get(path).At("data", "customer", "id"))
 	list := tag(listPath, all)
-	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET total_attendees = total_attendees + 1 WHERE id = 53")
+	s.Database.Execute(t, "UPDATE wp_latepoint_bookings SET total_attendees = total_attendees + 1 WHERE id = 53")
 	for what, tags := range map[string][2]string{"booking": {first, tag(path, all)}, "guarded booking": {hidden, tag(path, some)}, "list": {list, tag(listPath, all)}} {
 		if tags[0] == tags[1] {
 			t.Errorf("%s: the tag is the same after a change", what)
@@ -136,23 +137,23 @@ func TestTagsFollowTheContent(t *testing.T) {
 // TestSharedReadsHaveTheTagOfTheirBody: requests that share one execution are each answered by their own
 // condition.
 func TestSharedReadsHaveTheTagOfTheirBody(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	const path = "/v1/bookings?per_page=100"
-	first := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
-	tag := first.header.Get("ETag")
+	first := s.Do(http.MethodGet, path, http.Header{"X-Api-Key": {s.Key}}).Want(http.StatusOK)
+	tag := first.Header.Get("ETag")
 	var readers sync.WaitGroup
 	for i := range 16 {
 		readers.Go(func() {
 			for range 10 {
-				header := http.Header{"X-Api-Key": {s.key}}
+				header := http.Header{"X-Api-Key": {s.Key}}
 				want := http.StatusOK
 				if i%2 == 0 {
 					header.Set("If-None-Match", tag)
 					want = http.StatusNotModified
 				}
-				a := s.do(http.MethodGet, path, header)
-				if a.status != want || a.header.Get("ETag") != tag || want == http.StatusOK && string(a.body) != string(first.body) {
-					t.Errorf("%d, want %d: ETag %s", a.status, want, a.header.Get("ETag"))
+				a := s.Do(http.MethodGet, path, header)
+				if a.Status != want || a.Header.Get("ETag") != tag || want == http.StatusOK && string(a.Body) != string(first.Body) {
+					t.Errorf("%d, want %d: ETag %s", a.Status, want, a.Header.Get("ETag"))
 				}
 			}
 		})
@@ -190,9 +191,9 @@ func statementOfPHP(t testing.TB, path string) string {
 }
 
 // changeByPHP changes the record of a path as PHP would, without a transaction.
-func (s *server) changeByPHP(t testing.TB, path string) {
+func changeByPHP(t testing.TB, s *apitest.Server, path string) {
 	t.Helper()
-	s.database.Execute(t, statementOfPHP(t, path))
+	s.Database.Execute(t, statementOfPHP(t, path))
 }
 
 // TestEveryRecordThatIsWrittenCanBeRead: each PUT and DELETE has a GET of the same path, whose
@@ -214,36 +215,36 @@ func TestEveryWriteComparesTheTag(t *testing.T) {
 	fixtures.SkipUnderRace(t)
 	p := newEveryOperation(t)
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		p.each(t, method, func(t *testing.T, p *everyOperation, _ string, r request) {
-			read := func() answer {
-				return p.send(request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK)
+		p.each(t, method, func(t *testing.T, p *everyOperation, _ string, r apitest.Request) {
+			read := func() apitest.Answer {
+				return p.send(apitest.Request{Method: http.MethodGet, Path: r.Path, Header: http.Header{}}).Want(http.StatusOK)
 			}
-			first := read().header.Get("ETag")
-			p.server.changeByPHP(t, r.path)
+			first := read().Header.Get("ETag")
+			changeByPHP(t, p.server, r.Path)
 			now := read()
-			before := p.server.database.Snapshot(t)
-			present := strings.Trim(now.header.Get("ETag"), `"`)
-			for _, sent := range []string{first, "W/" + first, `"other", ` + first, "", `""`, `"*"`, strings.ToUpper(now.header.Get("ETag")), present[:20]} {
-				r.header = http.Header{"If-Match": {sent}}
+			before := p.server.Database.Snapshot(t)
+			present := strings.Trim(now.Header.Get("ETag"), `"`)
+			for _, sent := range []string{first, "W/" + first, `"other", ` + first, "", `""`, `"*"`, strings.ToUpper(now.Header.Get("ETag")), present[:20]} {
+				r.Header = http.Header{"If-Match": {sent}}
 				a := p.send(r)
-				wantCode(t, a, http.StatusPreconditionFailed, "precondition_failed")
-				if a.header.Get("ETag") != "" || a.header.Get("Cache-Control") != "no-store" {
-					t.Errorf("ETag %q, Cache-Control %q", a.header.Get("ETag"), a.header.Get("Cache-Control"))
+				apitest.WantCode(t, a, http.StatusPreconditionFailed, "precondition_failed")
+				if a.Header.Get("ETag") != "" || a.Header.Get("Cache-Control") != "no-store" {
+					t.Errorf("ETag %q, Cache-Control %q", a.Header.Get("ETag"), a.Header.Get("Cache-Control"))
 				}
 			}
-			wantNoWrites(t, r.path, before)
-			r.header = http.Header{"If-Match": {`"other"`, `W/"` + present + `-gzip"`}}
-			if a := p.send(r); a.status != http.StatusOK || a.header.Get("ETag") != "" {
-				t.Errorf("with the present tag: %d %s, ETag %q", a.status, a.body, a.header.Get("ETag"))
+			apitest.WantNoWrites(t, r.Path, before)
+			r.Header = http.Header{"If-Match": {`"other"`, `W/"` + present + `-gzip"`}}
+			if a := p.send(r); a.Status != http.StatusOK || a.Header.Get("ETag") != "" {
+				t.Errorf("with the present tag: %d %s, ETag %q", a.Status, a.Body, a.Header.Get("ETag"))
 			}
-			if method == http.MethodPut && read().header.Get("ETag") == now.header.Get("ETag") {
+			if method == http.MethodPut && read().Header.Get("ETag") == now.Header.Get("ETag") {
 				t.Error("the tag is the same after a write")
 			}
 			missing := r
-			missing.path = r.path[:strings.LastIndex(r.path, "/")] + "/8000000"
+			missing.Path = r.Path[:strings.LastIndex(r.Path, "/")] + "/8000000"
 			for _, sent := range []string{first, "*"} {
-				missing.header = http.Header{"If-Match": {sent}}
-				p.send(missing).want(http.StatusNotFound)
+				missing.Header = http.Header{"If-Match": {sent}}
+				p.send(missing).Want(http.StatusNotFound)
 			}
 		})
 	}
@@ -254,21 +255,21 @@ func TestEveryWriteComparesTheTag(t *testing.T) {
 func TestConditionalWritesCanBeRepeated(t *testing.T) {
 	p := newEveryOperation(t)
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		p.each(t, method, func(t *testing.T, p *everyOperation, _ string, r request) {
-			if strings.HasPrefix(r.path, "/webhooks/") {
+		p.each(t, method, func(t *testing.T, p *everyOperation, _ string, r apitest.Request) {
+			if strings.HasPrefix(r.Path, "/webhooks/") {
 				return // responses about webhooks may have secrets and are not stored
 			}
-			tag := p.send(request{method: http.MethodGet, path: r.path, header: http.Header{}}).want(http.StatusOK).header.Get("ETag")
-			r.header = http.Header{"If-Match": {`"outdated"`}, "Idempotency-Key": {t.Name()}}
-			p.send(r).want(http.StatusPreconditionFailed)
-			r.header.Set("If-Match", tag)
-			first := p.send(r).want(http.StatusOK)
-			before := p.server.database.Snapshot(t)
-			p.send(r).wantReplayOf(t, first)
-			wantNoWrites(t, "a repetition", before)
-			r.header.Del("Idempotency-Key")
-			if again := p.send(r); again.status != http.StatusPreconditionFailed && again.status != http.StatusNotFound {
-				t.Errorf("without the key: %d %s", again.status, again.body)
+			tag := p.send(apitest.Request{Method: http.MethodGet, Path: r.Path, Header: http.Header{}}).Want(http.StatusOK).Header.Get("ETag")
+			r.Header = http.Header{"If-Match": {`"outdated"`}, "Idempotency-Key": {t.Name()}}
+			p.send(r).Want(http.StatusPreconditionFailed)
+			r.Header.Set("If-Match", tag)
+			first := p.send(r).Want(http.StatusOK)
+			before := p.server.Database.Snapshot(t)
+			p.send(r).WantReplayOf(t, first)
+			apitest.WantNoWrites(t, "a repetition", before)
+			r.Header.Del("Idempotency-Key")
+			if again := p.send(r); again.Status != http.StatusPreconditionFailed && again.Status != http.StatusNotFound {
+				t.Errorf("without the key: %d %s", again.Status, again.Body)
 			}
 		})
 	}
@@ -276,111 +277,111 @@ func TestConditionalWritesCanBeRepeated(t *testing.T) {
 
 // TestEveryCreationCanBeRepeated: with an Idempotency-Key, a repeated POST gets the same response as the first and writes nothing.
 func TestEveryCreationCanBeRepeated(t *testing.T) {
-	newEveryOperation(t).each(t, http.MethodPost, func(t *testing.T, p *everyOperation, _ string, r request) {
-		if strings.HasPrefix(r.path, "/webhooks") {
+	newEveryOperation(t).each(t, http.MethodPost, func(t *testing.T, p *everyOperation, _ string, r apitest.Request) {
+		if strings.HasPrefix(r.Path, "/webhooks") {
 			return // responses about webhooks may have secrets and are not stored
 		}
-		r.header = http.Header{"Idempotency-Key": {""}}
-		p.send(r).want(http.StatusBadRequest)
-		r.header = http.Header{"Idempotency-Key": {t.Name()}}
+		r.Header = http.Header{"Idempotency-Key": {""}}
+		p.send(r).Want(http.StatusBadRequest)
+		r.Header = http.Header{"Idempotency-Key": {t.Name()}}
 		first := p.send(r)
-		if first.status >= http.StatusBadRequest {
-			t.Fatalf("%d %s", first.status, first.body)
+		if first.Status >= http.StatusBadRequest {
+			t.Fatalf("%d %s", first.Status, first.Body)
 		}
-		before := p.server.database.Snapshot(t)
-		p.send(r).wantReplayOf(t, first)
-		r.query = "reason=another" // a field of moves
-		if !strings.HasPrefix(r.path, "/bookings/") || strings.HasSuffix(r.path, "/bulk") {
-			r.query, r.body = "", strings.Replace(r.body, "{", `{"location_id":2,`, 1)
+		before := p.server.Database.Snapshot(t)
+		p.send(r).WantReplayOf(t, first)
+		r.Query = "reason=another" // a field of moves
+		if !strings.HasPrefix(r.Path, "/bookings/") || strings.HasSuffix(r.Path, "/bulk") {
+			r.Query, r.Body = "", strings.Replace(r.Body, "{", `{"location_id":2,`, 1)
 		}
-		wantCode(t, p.send(r), http.StatusUnprocessableEntity, "idempotency_key_reused")
-		wantNoWrites(t, "a repetition", before)
+		apitest.WantCode(t, p.send(r), http.StatusUnprocessableEntity, "idempotency_key_reused")
+		apitest.WantNoWrites(t, "a repetition", before)
 	})
 }
 
 // TestUnconditionalWritesNeedNoName: a PUT without a condition does the same when repeated, and its
 // Idempotency-Key is ignored, as before conditions existed.
 func TestUnconditionalWritesNeedNoName(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
 	for _, notes := range []string{"one", "two"} {
-		a := s.write(http.MethodPut, "/bookings/7", `{"notes":"`+notes+`"}`, "Idempotency-Key", "a").want(http.StatusOK)
-		if a.header.Get("Idempotent-Replayed") != "" || a.at("data", "notes") != notes {
-			t.Errorf("%s: %s", notes, a.body)
+		a := s.Write(http.MethodPut, "/bookings/7", `{"notes":"`+notes+`"}`, "Idempotency-Key", "a").Want(http.StatusOK)
+		if a.Header.Get("Idempotent-Replayed") != "" || a.At("data", "notes") != notes {
+			t.Errorf("%s: %s", notes, a.Body)
 		}
 	}
-	s.write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "", "If-Match", "*").want(http.StatusBadRequest)
-	expect.Equal(t, 0, s.count("bookside_idempotency", "1 = 1"), "stored answers")
+	s.Write(http.MethodPut, "/bookings/7", `{}`, "Idempotency-Key", "", "If-Match", "*").Want(http.StatusBadRequest)
+	expect.Equal(t, 0, s.Count("bookside_idempotency", "1 = 1"), "stored answers")
 }
 
 // TestAnyTagMatchesARecordThatExists: * requires only that, and no permission to read. A tag does require
 // it.
 func TestAnyTagMatchesARecordThatExists(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
-	writer := s.newKey("write_bookings")
-	put := func(key, tag, notes string) answer {
-		header := http.Header{"X-Api-Key": {key}, "Content-Type": {jsonType}, "If-Match": {tag}}
-		return s.send(http.MethodPut, "/v1/bookings/7", header, `{"notes":"`+notes+`"}`)
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
+	writer := s.NewKey("write_bookings")
+	put := func(key, tag, notes string) apitest.Answer {
+		header := http.Header{"X-Api-Key": {key}, "Content-Type": {apitest.JSONType}, "If-Match": {tag}}
+		return s.Send(http.MethodPut, "/v1/bookings/7", header, `{"notes":"`+notes+`"}`)
 	}
-	put(writer, "*", "one").want(http.StatusOK)
-	before := s.database.Snapshot(t)
-	a := put(writer, s.get("/bookings/7").header.Get("ETag"), "two").want(http.StatusForbidden)
-	expect.Equal(t, "read_bookings", a.at("error", "details", "required_permission"), "the permission needed")
-	wantNoWrites(t, "without the permission to read", before)
+	put(writer, "*", "one").Want(http.StatusOK)
+	before := s.Database.Snapshot(t)
+	a := put(writer, s.Get("/bookings/7").Header.Get("ETag"), "two").Want(http.StatusForbidden)
+	expect.Equal(t, "read_bookings", a.At("error", "details", "required_permission"), "the permission needed")
+	apitest.WantNoWrites(t, "without the permission to read", before)
 }
 
 // TestTagsBelongToWhatAKeySees: a key compares, and is shown, what it sees itself.
 func TestTagsBelongToWhatAKeySees(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
 	const path = "/v1/bookings/53"
-	some := s.newKey("read_bookings", "write_bookings")
-	put := func(key, tag string) answer {
-		return s.send(http.MethodPut, path, http.Header{"X-Api-Key": {key}, "Content-Type": {jsonType}, "If-Match": {tag}}, `{"notes":"new"}`)
+	some := s.NewKey("read_bookings", "write_bookings")
+	put := func(key, tag string) apitest.Answer {
+		return s.Send(http.MethodPut, path, http.Header{"X-Api-Key": {key}, "Content-Type": {apitest.JSONType}, "If-Match": {tag}}, `{"notes":"new"}`)
 	}
-	all := s.get("/bookings/53").want(http.StatusOK)
-	own := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {some}}).want(http.StatusOK)
-	if len(all.at("data", "transactions").([]any)) == 0 {
+	all := s.Get("/bookings/53").Want(http.StatusOK)
+	own := s.Do(http.MethodGet, path, http.Header{"X-Api-Key": {some}}).Want(http.StatusOK)
+	if len(all.At("data", "transactions").([]any)) == 0 {
 		t.Fatal("the booking has no payment to hide")
 	}
-	a := put(some, all.header.Get("ETag")).want(http.StatusPreconditionFailed)
-	if shown := a.at("error", "details", "record", "transactions").([]any); len(shown) > 0 {
+	a := put(some, all.Header.Get("ETag")).Want(http.StatusPreconditionFailed)
+	if shown := a.At("error", "details", "record", "transactions").([]any); len(shown) > 0 {
 		t.Errorf("payments are shown: %v", shown)
 	}
-	expect.Equal[any](t, own.header.Get("ETag"), a.at("error", "details", "etag"), "etag")
-	put(some, own.header.Get("ETag")).want(http.StatusOK)
+	expect.Equal[any](t, own.Header.Get("ETag"), a.At("error", "details", "etag"), "etag")
+	put(some, own.Header.Get("ETag")).Want(http.StatusOK)
 }
 
 // TestConditionsAreAboutTheSameURL: the tag of a GET with include is compared with a PUT with the same
 // include.
 func TestConditionsAreAboutTheSameURL(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
 	const path, asked = "/services/4", "/services/4?include=agents"
-	tag := s.get(asked).want(http.StatusOK).header.Get("ETag")
-	s.write(http.MethodPut, path, `{"short_description":"new"}`, "If-Match", tag).want(http.StatusPreconditionFailed)
-	s.write(http.MethodPut, asked, `{"short_description":"new"}`, "If-Match", tag).want(http.StatusOK)
-	customer := s.newKey("read_customers", "write_customers")
-	header := http.Header{"X-Api-Key": {customer}, "Content-Type": {jsonType}, "If-Match": {tag}}
-	a := s.send(http.MethodPut, "/v1/customers/9?include=bookings", header, `{"notes":"new"}`).want(http.StatusForbidden)
-	expect.Equal(t, "read_bookings", a.at("error", "details", "required_permission"), "the permission needed")
+	tag := s.Get(asked).Want(http.StatusOK).Header.Get("ETag")
+	s.Write(http.MethodPut, path, `{"short_description":"new"}`, "If-Match", tag).Want(http.StatusPreconditionFailed)
+	s.Write(http.MethodPut, asked, `{"short_description":"new"}`, "If-Match", tag).Want(http.StatusOK)
+	customer := s.NewKey("read_customers", "write_customers")
+	header := http.Header{"X-Api-Key": {customer}, "Content-Type": {apitest.JSONType}, "If-Match": {tag}}
+	a := s.Send(http.MethodPut, "/v1/customers/9?include=bookings", header, `{"notes":"new"}`).Want(http.StatusForbidden)
+	expect.Equal(t, "read_bookings", a.At("error", "details", "required_permission"), "the permission needed")
 }
 
 // TestConditionsComeBeforeTheBody: a client with an outdated state is told so, instead of what is wrong
 // with its change.
 func TestConditionsComeBeforeTheBody(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
-	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 7")
-	tag := s.get("/bookings/7").want(http.StatusOK).header.Get("ETag")
-	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7")
-	s.write(http.MethodPut, "/bookings/7", `{"status":"completed"}`).want(http.StatusUnprocessableEntity)
-	s.write(http.MethodPut, "/bookings/7", `{"status":"completed"}`, "If-Match", tag).want(http.StatusPreconditionFailed)
-	s.write(http.MethodPut, "/bookings/7", `{"status":`, "If-Match", tag).want(http.StatusBadRequest)
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
+	s.Database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'approved' WHERE id = 7")
+	tag := s.Get("/bookings/7").Want(http.StatusOK).Header.Get("ETag")
+	s.Database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'cancelled' WHERE id = 7")
+	s.Write(http.MethodPut, "/bookings/7", `{"status":"completed"}`).Want(http.StatusUnprocessableEntity)
+	s.Write(http.MethodPut, "/bookings/7", `{"status":"completed"}`, "If-Match", tag).Want(http.StatusPreconditionFailed)
+	s.Write(http.MethodPut, "/bookings/7", `{"status":`, "If-Match", tag).Want(http.StatusBadRequest)
 }
 
 // TestMethodOverridesAreConditional: a POST that stands for PUT has PUT's conditions; one that creates a
 // record has none.
 func TestMethodOverridesAreConditional(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
-	s.write(http.MethodPost, "/services/4", `{"short_description":"new"}`, "X-HTTP-Method-Override", "PUT", "If-Match", `"other"`).want(http.StatusPreconditionFailed)
-	s.write(http.MethodPost, "/services", `{"name":"new"}`, "If-Match", `"other"`).want(http.StatusCreated)
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
+	s.Write(http.MethodPost, "/services/4", `{"short_description":"new"}`, "X-HTTP-Method-Override", "PUT", "If-Match", `"other"`).Want(http.StatusPreconditionFailed)
+	s.Write(http.MethodPost, "/services", `{"name":"new"}`, "If-Match", `"other"`).Want(http.StatusCreated)
 }
 
 // TestOneOfManyConditionalWritesWins: of several clients on two servers that change a record with the same
@@ -388,9 +389,9 @@ func TestMethodOverridesAreConditional(t *testing.T) {
 func TestOneOfManyConditionalWritesWins(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	servers := []*server{newServer(t, database), newServer(t, database)}
-	servers[0].write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
-	servers[0].write(http.MethodPost, "/webhooks", `{"url":"https://example.org/","events":["booking.created"]}`).want(http.StatusCreated)
+	servers := []*apitest.Server{apitest.NewServer(t, database), apitest.NewServer(t, database)}
+	servers[0].Write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).Want(http.StatusCreated)
+	servers[0].Write(http.MethodPost, "/webhooks", `{"url":"https://example.org/","events":["booking.created"]}`).Want(http.StatusCreated)
 	for path, body := range map[string]string{
 		"/bookings/7":            `{"notes":"%d"}`,
 		"/customers/9":           `{"notes":"%d"}`,
@@ -409,14 +410,14 @@ func TestOneOfManyConditionalWritesWins(t *testing.T) {
 
 // wantOneWinner sends concurrent conditional PUTs to target, with the tag of path. Each body has a
 // different number.
-func wantOneWinner(t *testing.T, servers []*server, path, target, body string) {
+func wantOneWinner(t *testing.T, servers []*apitest.Server, path, target, body string) {
 	t.Helper()
-	tag := servers[0].get(path).want(http.StatusOK).header.Get("ETag")
+	tag := servers[0].Get(path).Want(http.StatusOK).Header.Get("ETag")
 	statuses := make([]int, 8)
 	var all sync.WaitGroup
 	for i := range statuses {
 		all.Go(func() {
-			statuses[i] = servers[i%len(servers)].write(http.MethodPut, target, fmt.Sprintf(body, 100+i), "If-Match", tag).status
+			statuses[i] = servers[i%len(servers)].Write(http.MethodPut, target, fmt.Sprintf(body, 100+i), "If-Match", tag).Status
 		})
 	}
 	all.Wait()
@@ -440,22 +441,22 @@ func TestConditionsSeeWhatPHPWroteInBetween(t *testing.T) {
 		}
 		return nil
 	})
-	s.write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	s.Write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).Want(http.StatusCreated)
 	for path, body := range map[string]string{
 		"/bookings/7": `{"notes":"new"}`, "/customers/9": `{"notes":"new"}`, "/services/4": `{"short_description":"new"}`, "/payments/7": `{"notes":"new"}`,
 		"/orders/10": `{"customer_comment":"new"}`, "/orders/10/invoices/10": `{"status":"void"}`, "/coupons/RACE": `{"name":"new"}`,
 	} {
-		tag := s.get(path).want(http.StatusOK).header.Get("ETag")
+		tag := s.Get(path).Want(http.StatusOK).Header.Get("ETag")
 		var after *fixtures.Snapshot
 		change = func() {
-			s.changeByPHP(t, path)
+			changeByPHP(t, s, path)
 			after = database.Snapshot(t)
 		}
-		s.write(http.MethodPut, path, body, "If-Match", tag).want(http.StatusPreconditionFailed)
+		s.Write(http.MethodPut, path, body, "If-Match", tag).Want(http.StatusPreconditionFailed)
 		if after == nil {
 			t.Fatalf("%s: no record was locked", path)
 		}
-		wantNoWrites(t, path, after)
+		apitest.WantNoWrites(t, path, after)
 	}
 }
 
@@ -464,7 +465,7 @@ func TestConditionsSeeWhatPHPWroteInBetween(t *testing.T) {
 func TestRecordsStayLockedAfterTheComparison(t *testing.T) {
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	newServer(t, database).write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	apitest.NewServer(t, database).Write(http.MethodPost, "/coupons", `{"code":"RACE","discount_type":"percent","discount_value":5}`).Want(http.StatusCreated)
 	for name, c := range map[string]struct{ path, body, changedByPHP string }{
 		"booking":           {"/bookings/7", `{"total_attendees":1,"notes":"new"}`, "/bookings/7"},
 		"notes of booking":  {"/bookings/53", `{"notes":"new"}`, "/orders/52"},
@@ -509,8 +510,8 @@ func TestRecordsStayLockedAfterTheComparison(t *testing.T) {
 				method = http.MethodDelete
 			}
 			path, _, _ := strings.Cut(c.path, "?")
-			tag := s.get(path).want(http.StatusOK).header.Get("ETag")
-			s.write(method, c.path, c.body, "If-Match", tag).want(http.StatusOK)
+			tag := s.Get(path).Want(http.StatusOK).Header.Get("ETag")
+			s.Write(method, c.path, c.body, "If-Match", tag).Want(http.StatusOK)
 			if !tried {
 				t.Error("nothing was written")
 			}
@@ -530,13 +531,13 @@ func TestRetriedTransactionsCheckTheConditionAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
-			var s *server
+			var s *apitest.Server
 			deadlocks, locked := 0, 0
 			s = tappedServer(t, database, func(shown statement) error {
 				if strings.HasSuffix(shown.text, "FOR UPDATE") {
 					locked++
 					if locked == 2 && c.changed {
-						s.changeByPHP(t, path)
+						changeByPHP(t, s, path)
 					}
 				}
 				if deadlocks == 0 && strings.HasPrefix(shown.text, "UPDATE `wp_latepoint_services`") {
@@ -545,8 +546,8 @@ func TestRetriedTransactionsCheckTheConditionAgain(t *testing.T) {
 				}
 				return nil
 			})
-			tag := s.get(path).want(http.StatusOK).header.Get("ETag")
-			s.write(http.MethodPut, path, `{"short_description":"new"}`, "If-Match", tag).want(c.want)
+			tag := s.Get(path).Want(http.StatusOK).Header.Get("ETag")
+			s.Write(http.MethodPut, path, `{"short_description":"new"}`, "If-Match", tag).Want(c.want)
 			if deadlocks != 1 || locked != 2 {
 				t.Errorf("%d deadlocks, %d runs", deadlocks, locked)
 			}

@@ -2,16 +2,13 @@ package handlers_test
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,101 +18,99 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
-// request is a request that succeeds.
-type request struct {
-	method, path, query, body, contentType string
-	header                                 http.Header
-}
+// exampleDayOff is the row of the time off whose id is the example of the document.
+const exampleDayOff = "INSERT INTO wp_latepoint_work_periods (id, agent_id, service_id, location_id, start_time, end_time, week_day, custom_date) VALUES (206, 1, 0, 0, 0, 0, 2, '2027-03-02')"
 
 // everyOperation has a site, and a request of each operation that succeeds there.
 type everyOperation struct {
 	t       *testing.T
-	server  *server
-	valid   map[string]request // by operation, where the path alone does not do
-	created *int               // number of records that requests were made for
+	server  *apitest.Server
+	valid   map[string]apitest.Request // by operation, where the path alone does not do
+	created *int                       // number of records that requests were made for
 }
 
 func newEveryOperation(t *testing.T) *everyOperation {
 	t.Helper()
 	t.Parallel()
 	database := fixtures.New(t, fixtures.SiteA().WithProFeatures().WithFewBookings())
-	p := &everyOperation{t: t, server: newServer(t, database), created: new(int)}
+	p := &everyOperation{t: t, server: apitest.NewServer(t, database), created: new(int)}
 	arrangeCustomers(t, database)
-	database.Execute(t, fillLocks,
+	database.Execute(t, apitest.FillLocks,
 		"INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status) VALUES (8004, 'u8004', 'No', 'Bookings', 'none@example.test', '', 'active')",
 		"UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11", "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id = 12",
 		"UPDATE wp_latepoint_bookings SET status = 'payment_pending' WHERE id = 13",
 		"UPDATE wp_latepoint_transactions SET status = 'failed' WHERE id = 7", "UPDATE wp_latepoint_transactions SET status = 'succeeded' WHERE id = 8")
-	p.server.write(http.MethodPost, "/coupons", `{"code":"OLD","discount_type":"percent","discount_value":5}`).want(http.StatusCreated)
+	p.server.Write(http.MethodPost, "/coupons", `{"code":"OLD","discount_type":"percent","discount_value":5}`).Want(http.StatusCreated)
 	var order, transaction int
 	database.Scan(t, "SELECT order_id, id FROM wp_latepoint_transactions WHERE order_id > 0 LIMIT 1", &order, &transaction)
-	timeOff := fmt.Sprint("/time-off/", p.server.write(http.MethodPost, "/time-off", `{"agent_id":1,"date":"2027-03-08","date_to":"2027-03-09"}`).want(http.StatusCreated).at("data", "id"))
-	p.valid = map[string]request{
-		"getBooking":          {path: "/bookings/7"},
-		"createBooking":       {path: "/bookings", body: friday("start_date", `"FRIDAY"`)},
-		"createBookings":      {path: "/bookings/bulk", body: `{"bookings":[` + friday("start_date", `"FRIDAY"`) + `]}`},
-		"updateBooking":       {path: "/bookings/7", body: `{"notes":"other"}`},
-		"approveBooking":      {path: "/bookings/7/approve", body: `{}`},
-		"declineBooking":      {path: "/bookings/12/decline", body: `{}`},
-		"cancelBooking":       {path: "/bookings/12/cancel", body: `{}`},
-		"deleteBooking":       {path: "/bookings/8", query: "force=true"},
-		"updateBusinessHours": {path: "/business-hours", body: `{"hours":{"monday":[{"start_time":"07:15","end_time":"12:00"}]}}`},
-		"getTimeOff":          {path: timeOff},
-		"createTimeOff":       {path: "/time-off", body: `{"date":"FRIDAY"}`},
-		"deleteTimeOff":       {path: timeOff},
-		"createHold":          {path: "/holds", body: friday("start_date", `"FRIDAY"`)},
-		"getHold":             {path: "/holds/1"},
-		"deleteHold":          {path: "/holds/1"},
-		"getCustomer":         {path: "/customers/9"},
-		"createCustomer":      {path: "/customers", body: `{"first_name":"New","last_name":"One","email":"new.NUMBER@example.test"}`},
-		"updateCustomer":      {path: "/customers/9", body: `{"notes":"other"}`},
-		"deleteCustomer":      {path: "/customers/8004"},
-		"getAgent":            {path: "/agents/5"},
-		"getService":          {path: "/services/4"},
-		"createService":       {path: "/services", body: `{"name":"New"}`},
-		"updateService":       {path: "/services/4", body: `{"short_description":"other"}`},
-		"getAvailability":     {path: "/availability", query: "service_id=4&agent_id=5&date=2027-02-05"},
-		"getPayment":          {path: "/payments/7"},
-		"createPayment":       {path: "/payments", body: `{"order_id":1403,"amount":1}`},
-		"updatePayment":       {path: "/payments/7", body: `{"notes":"other"}`},
-		"deletePayment":       {path: "/payments/7"},
-		"getOrder":            {path: "/orders/10"},
-		"createOrder":         {path: "/orders", body: `{"customer_id":9,"subtotal":1,"total":1}`},
-		"updateOrder":         {path: "/orders/10", body: `{"notes":"other"}`},
-		"listInvoices":        {path: "/orders/10/invoices"},
-		"getInvoice":          {path: "/orders/10/invoices/10"},
-		"updateInvoice":       {path: "/orders/10/invoices/10", query: "force=true", body: `{"charge_amount":5}`},
-		"listTransactions":    {path: fmt.Sprintf("/orders/%d/transactions", order)},
-		"getTransaction":      {path: fmt.Sprintf("/orders/%d/transactions/%d", order, transaction)},
-		"getCoupon":           {path: "/coupons/OLD"},
-		"createCoupon":        {path: "/coupons", body: `{"code":"NEWNUMBER","discount_type":"percent","discount_value":5}`},
-		"updateCoupon":        {path: "/coupons/OLD", body: `{"name":"other"}`},
-		"deleteCoupon":        {path: "/coupons/OLD"},
+	timeOff := fmt.Sprint("/time-off/", p.server.Write(http.MethodPost, "/time-off", `{"agent_id":1,"date":"2027-03-08","date_to":"2027-03-09"}`).Want(http.StatusCreated).At("data", "id"))
+	p.valid = map[string]apitest.Request{
+		"getBooking":          {Path: "/bookings/7"},
+		"createBooking":       {Path: "/bookings", Body: apitest.Friday("start_date", `"FRIDAY"`)},
+		"createBookings":      {Path: "/bookings/bulk", Body: `{"bookings":[` + apitest.Friday("start_date", `"FRIDAY"`) + `]}`},
+		"updateBooking":       {Path: "/bookings/7", Body: `{"notes":"other"}`},
+		"approveBooking":      {Path: "/bookings/7/approve", Body: `{}`},
+		"declineBooking":      {Path: "/bookings/12/decline", Body: `{}`},
+		"cancelBooking":       {Path: "/bookings/12/cancel", Body: `{}`},
+		"deleteBooking":       {Path: "/bookings/8", Query: "force=true"},
+		"updateBusinessHours": {Path: "/business-hours", Body: `{"hours":{"monday":[{"start_time":"07:15","end_time":"12:00"}]}}`},
+		"getTimeOff":          {Path: timeOff},
+		"createTimeOff":       {Path: "/time-off", Body: `{"date":"FRIDAY"}`},
+		"deleteTimeOff":       {Path: timeOff},
+		"createHold":          {Path: "/holds", Body: apitest.Friday("start_date", `"FRIDAY"`)},
+		"getHold":             {Path: "/holds/1"},
+		"deleteHold":          {Path: "/holds/1"},
+		"getCustomer":         {Path: "/customers/9"},
+		"createCustomer":      {Path: "/customers", Body: `{"first_name":"New","last_name":"One","email":"new.NUMBER@example.test"}`},
+		"updateCustomer":      {Path: "/customers/9", Body: `{"notes":"other"}`},
+		"deleteCustomer":      {Path: "/customers/8004"},
+		"getAgent":            {Path: "/agents/5"},
+		"getService":          {Path: "/services/4"},
+		"createService":       {Path: "/services", Body: `{"name":"New"}`},
+		"updateService":       {Path: "/services/4", Body: `{"short_description":"other"}`},
+		"getAvailability":     {Path: "/availability", Query: "service_id=4&agent_id=5&date=2027-02-05"},
+		"getPayment":          {Path: "/payments/7"},
+		"createPayment":       {Path: "/payments", Body: `{"order_id":1403,"amount":1}`},
+		"updatePayment":       {Path: "/payments/7", Body: `{"notes":"other"}`},
+		"deletePayment":       {Path: "/payments/7"},
+		"getOrder":            {Path: "/orders/10"},
+		"createOrder":         {Path: "/orders", Body: `{"customer_id":9,"subtotal":1,"total":1}`},
+		"updateOrder":         {Path: "/orders/10", Body: `{"notes":"other"}`},
+		"listInvoices":        {Path: "/orders/10/invoices"},
+		"getInvoice":          {Path: "/orders/10/invoices/10"},
+		"updateInvoice":       {Path: "/orders/10/invoices/10", Query: "force=true", Body: `{"charge_amount":5}`},
+		"listTransactions":    {Path: fmt.Sprintf("/orders/%d/transactions", order)},
+		"getTransaction":      {Path: fmt.Sprintf("/orders/%d/transactions/%d", order, transaction)},
+		"getCoupon":           {Path: "/coupons/OLD"},
+		"createCoupon":        {Path: "/coupons", Body: `{"code":"NEWNUMBER","discount_type":"percent","discount_value":5}`},
+		"updateCoupon":        {Path: "/coupons/OLD", Body: `{"name":"other"}`},
+		"deleteCoupon":        {Path: "/coupons/OLD"},
 
-		"createWebhook":         {path: "/webhooks", body: `{"url":"https://example.test/","events":["*"]}`},
-		"getWebhook":            {path: "/webhooks/1"},
-		"updateWebhook":         {path: "/webhooks/1", body: `{"name":"other"}`},
-		"deleteWebhook":         {path: "/webhooks/1"},
-		"listWebhookDeliveries": {path: "/webhooks/1/deliveries"},
-		"testWebhook":           {path: "/webhooks/1/test"},
-		"rotateWebhook":         {path: "/webhooks/1/rotate", body: `{}`},
-		"replayWebhook":         {path: "/webhooks/1/replay", body: `{"since":"2026-11-20T00:00:00Z"}`},
+		"createWebhook":         {Path: "/webhooks", Body: `{"url":"https://example.test/","events":["*"]}`},
+		"getWebhook":            {Path: "/webhooks/1"},
+		"updateWebhook":         {Path: "/webhooks/1", Body: `{"name":"other"}`},
+		"deleteWebhook":         {Path: "/webhooks/1"},
+		"listWebhookDeliveries": {Path: "/webhooks/1/deliveries"},
+		"testWebhook":           {Path: "/webhooks/1/test"},
+		"rotateWebhook":         {Path: "/webhooks/1/rotate", Body: `{}`},
+		"replayWebhook":         {Path: "/webhooks/1/replay", Body: `{"since":"2026-11-20T00:00:00Z"}`},
 	}
-	p.valid["getAgentCalendar"] = p.server.calendar(keys.Full, domain.AgentResource, 5)
-	p.valid["getLocationCalendar"] = p.server.calendar(keys.Busy, domain.LocationResource, 1)
-	p.server.write(http.MethodPost, "/webhooks", `{"url":"https://example.test/","events":["*"]}`).want(http.StatusCreated)
-	p.server.keepSlot(t, holdBody("hold_minutes", `30`))
+	p.valid["getAgentCalendar"] = p.server.Calendar(keys.Full, domain.AgentResource, 5)
+	p.valid["getLocationCalendar"] = p.server.Calendar(keys.Busy, domain.LocationResource, 1)
+	p.server.Write(http.MethodPost, "/webhooks", `{"url":"https://example.test/","events":["*"]}`).Want(http.StatusCreated)
+	p.server.KeepSlot(t, apitest.HoldBody("hold_minutes", `30`))
 	return p
 }
 
 // each calls a test with a valid request of each operation that has a method.
-func (p *everyOperation) each(t *testing.T, method string, test func(t *testing.T, p *everyOperation, id string, r request)) {
+func (p *everyOperation) each(t *testing.T, method string, test func(t *testing.T, p *everyOperation, id string, r apitest.Request)) {
 	t.Helper()
-	c := theContract()
+	c := apitest.TheContract()
 	tested := 0
-	for path, item := range c.document.Paths.Map() {
+	for path, item := range c.Document.Paths.Map() {
 		operation := item.GetOperation(method)
 		if operation == nil {
 			continue
@@ -123,7 +118,7 @@ func (p *everyOperation) each(t *testing.T, method string, test func(t *testing.
 		tested++
 		t.Run(operation.OperationID, func(t *testing.T) {
 			server := *p.server
-			server.t = t
+			server.T = t
 			at := &everyOperation{t, &server, p.valid, p.created}
 			test(t, at, operation.OperationID, at.request(operation.OperationID, method, path))
 		})
@@ -134,40 +129,40 @@ func (p *everyOperation) each(t *testing.T, method string, test func(t *testing.
 }
 
 // request returns a request for an operation that succeeds.
-func (p *everyOperation) request(operation, method, path string) request {
+func (p *everyOperation) request(operation, method, path string) apitest.Request {
 	p.t.Helper()
 	r := p.valid[operation]
-	if r.path == "" && strings.Contains(path, "{") {
+	if r.Path == "" && strings.Contains(path, "{") {
 		p.t.Fatalf("no request of %s is known", operation)
 	}
-	if r.path == "" {
-		r.path = path
+	if r.Path == "" {
+		r.Path = path
 	}
-	r.method, r.contentType, r.header = method, jsonType, http.Header{}
+	r.Method, r.ContentType, r.Header = method, apitest.JSONType, http.Header{}
 	if method == http.MethodPost { // no two requests create the same record
 		*p.created++
 		friday := time.Date(2027, 2, 12+7**p.created, 0, 0, 0, 0, time.UTC)
-		r.body = strings.NewReplacer("FRIDAY", friday.Format(time.DateOnly), "NUMBER", strconv.Itoa(*p.created)).Replace(r.body)
+		r.Body = strings.NewReplacer("FRIDAY", friday.Format(time.DateOnly), "NUMBER", strconv.Itoa(*p.created)).Replace(r.Body)
 	}
 	return r
 }
 
-func (p *everyOperation) send(r request) answer {
+func (p *everyOperation) send(r apitest.Request) apitest.Answer {
 	p.t.Helper()
-	header := http.Header{"X-Api-Key": {p.server.key}}
-	if r.body != "" {
-		header.Set("Content-Type", r.contentType)
+	header := http.Header{"X-Api-Key": {p.server.Key}}
+	if r.Body != "" {
+		header.Set("Content-Type", r.ContentType)
 	}
-	maps.Copy(header, r.header)
-	return p.server.send(r.method, "/v1"+r.path+"?"+r.query, header, r.body)
+	maps.Copy(header, r.Header)
+	return p.server.Send(r.Method, "/v1"+r.Path+"?"+r.Query, header, r.Body)
 }
 
 // TestExamplesCanBeSent sends what the viewer fills in: the examples of required parameters and bodies.
 // Reads find records of the small site, and writes are accepted.
 func TestExamplesCanBeSent(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := ownServer(t, fixtures.Small(now))
-	for _, o := range inOrder(s.described()) {
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	for _, o := range inOrder(described(s)) {
 		t.Run(o.method+o.path, func(t *testing.T) {
 			path, body := "/v1"+o.path, ""
 			query := "?"
@@ -190,27 +185,27 @@ func TestExamplesCanBeSent(t *testing.T) {
 				body = string(sent)
 			}
 			if strings.HasSuffix(path, ".ics") { // the viewer does not have its key
-				calendar := s.calendar(keys.Busy, domain.Resource(strings.TrimSuffix(strings.Split(o.path, "/")[1], "s")), 1)
-				query += calendar.query
+				calendar := s.Calendar(keys.Busy, domain.Resource(strings.TrimSuffix(strings.Split(o.path, "/")[1], "s")), 1)
+				query += calendar.Query
 			}
 			if strings.HasPrefix(o.path, "/bookings/{id}/") { // the example is completed
-				s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id = 1")
-				defer s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 1")
+				s.Database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'pending' WHERE id = 1")
+				defer s.Database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 1")
 			}
 			if strings.HasPrefix(o.path, "/time-off") {
-				s.database.Execute(t, exampleDayOff)
-				defer s.database.Execute(t, "DELETE FROM wp_latepoint_work_periods WHERE id >= 206") // the other examples are on that day
+				s.Database.Execute(t, exampleDayOff)
+				defer s.Database.Execute(t, "DELETE FROM wp_latepoint_work_periods WHERE id >= 206") // the other examples are on that day
 			}
-			a := s.send(o.method, path+query, http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/json"}}, body)
+			a := s.Send(o.method, path+query, http.Header{"X-Api-Key": {s.Key}, "Content-Type": {"application/json"}}, body)
 			switch {
 			case o.method == http.MethodDelete: // may be refused, for example because a customer has bookings
-				if a.status == http.StatusNotFound {
-					t.Errorf("status 404: %s", a.body)
+				if a.Status == http.StatusNotFound {
+					t.Errorf("status 404: %s", a.Body)
 				}
-			case a.status >= http.StatusMultipleChoices:
-				t.Errorf("sent %s\nstatus %d: %s", body, a.status, a.body)
-			case o.method == http.MethodGet && o.path != "/status" && o.path != "/changes" && !findsRows(a.body) && !strings.Contains(string(a.body), "BEGIN:VEVENT"):
-				t.Errorf("found nothing: %s", a.body)
+			case a.Status >= http.StatusMultipleChoices:
+				t.Errorf("sent %s\nstatus %d: %s", body, a.Status, a.Body)
+			case o.method == http.MethodGet && o.path != "/status" && o.path != "/changes" && !findsRows(a.Body) && !strings.Contains(string(a.Body), "BEGIN:VEVENT"):
+				t.Errorf("found nothing: %s", a.Body)
 			}
 		})
 	}
@@ -218,24 +213,24 @@ func TestExamplesCanBeSent(t *testing.T) {
 
 // described returns the document as the server serves it: the days in its examples follow the server's
 // clock.
-func (s *server) described() *openapi3.T {
-	s.t.Helper()
-	document, err := openapi3.NewLoader().LoadFromData(s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
-	expect.NoError(s.t, err)
+func described(s *apitest.Server) *openapi3.T {
+	s.T.Helper()
+	document, err := openapi3.NewLoader().LoadFromData(s.Do(http.MethodGet, "/openapi.json", nil).Want(http.StatusOK).Body)
+	expect.NoError(s.T, err)
 	return document
 }
 
 // TestExamplesStayAhead: the days in examples are always in the future, however long a server runs.
 func TestExamplesStayAhead(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := smallServer(t)
+	s := apitest.Small(t)
 	for range 3 {
-		example := s.described().Paths.Value("/availability").Get.Parameters.GetByInAndName(openapi3.ParameterInQuery, "date").Example
+		example := described(s).Paths.Value("/availability").Get.Parameters.GetByInAndName(openapi3.ParameterInQuery, "date").Example
 		day, err := time.Parse(time.DateOnly, fmt.Sprint(example))
-		if ahead := day.Sub(s.clock); err != nil || day.Weekday() != time.Tuesday || ahead < 45*24*time.Hour || ahead > 60*24*time.Hour {
-			t.Errorf("on %s the example is %v", s.clock.Format(time.DateOnly), example)
+		if ahead := day.Sub(s.Clock); err != nil || day.Weekday() != time.Tuesday || ahead < 45*24*time.Hour || ahead > 60*24*time.Hour {
+			t.Errorf("on %s the example is %v", s.Clock.Format(time.DateOnly), example)
 		}
-		s.clock = s.clock.AddDate(0, 4, 3)
+		s.Clock = s.Clock.AddDate(0, 4, 3)
 	}
 }
 
@@ -292,98 +287,4 @@ func inOrder(document *openapi3.T) []placedOperation {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.path, b.path))
 	})
 	return all
-}
-
-// parameter is a query parameter as the document describes it.
-type parameter struct {
-	kind  string   // type of its values; see badValues
-	words []string // accepted words, if these are fixed
-}
-
-// parameters returns the query parameters of the GET routes by path, with 1 for {id}, and name.
-var parameters = sync.OnceValue(func() map[string]map[string]parameter {
-	c := theContract()
-	all := map[string]map[string]parameter{}
-	for path, item := range c.document.Paths.Map() {
-		if item.Get == nil {
-			continue
-		}
-		found := map[string]parameter{}
-		for _, p := range item.Get.Parameters {
-			if p.Value.In == "query" && p.Value.Name != "extras" { // known only to sites with Pro Features
-				found[p.Value.Name] = parameter{parameterKind(path, p.Value), fixedWords(p.Value.Schema.Value)}
-			}
-		}
-		if len(found) > 0 {
-			all[strings.ReplaceAll(path, "{id}", "1")] = found
-		}
-	}
-	return all
-})
-
-// unlikeTheirSchema holds the types of parameters whose schema leaves open what they accept: a site adds
-// its own statuses, and some take a day or a day with a time.
-var unlikeTheirSchema = map[string]string{
-	"page": "page", "cursor": "integer", "meta_key": "key", "start_time": "word", "created_at": "date", "updated_at": "date",
-	"/bookings status": "word", "bookings_status": "word",
-}
-
-func parameterKind(path string, p *openapi3.Parameter) string {
-	schema := p.Schema.Value
-	switch kind := cmp.Or(unlikeTheirSchema[path+" "+p.Name], unlikeTheirSchema[p.Name]); {
-	case kind != "":
-		return kind
-	case refersTo(p.Schema, "ID"):
-		return "integer"
-	case refersTo(p.Schema, "IDOrAny"):
-		return "id or any"
-	case schema.Format == "date":
-		return "date"
-	case len(fixedWords(schema)) > 0:
-		return "word"
-	case schema.Type.Is("string"):
-		return "text"
-	default:
-		return schema.Type.Slice()[0] // integer, number or boolean
-	}
-}
-
-// fixedWords returns the words that a schema accepts, alone or in a list.
-func fixedWords(schema *openapi3.Schema) (words []string) {
-	if schema.Items != nil {
-		schema = schema.Items.Value
-	}
-	for _, word := range schema.Enum {
-		if text, ok := word.(string); ok {
-			words = append(words, text)
-		}
-	}
-	return words
-}
-
-// fieldsOfTheirOwn are fields of bodies that do not have a value like others: force, and another name for token.
-var fieldsOfTheirOwn = []string{"force", "transaction_id"}
-
-// documentedFields returns the fields of a write's body, and whether they take any text.
-func documentedFields(method, path string) map[string]bool {
-	c := theContract()
-	route, _, err := c.router.FindRoute(httptest.NewRequestWithContext(context.Background(), method, "/v1"+path, nil))
-	if err != nil {
-		panic(err)
-	}
-	fields := map[string]bool{}
-	for name, property := range bodyProperties(route.Operation) {
-		if !slices.Contains(fieldsOfTheirOwn, name) {
-			fields[name] = freeText(property.Value)
-		}
-	}
-	return fields
-}
-
-// refersTo reports whether a value, which may also be null, has the schema with a name.
-func refersTo(value *openapi3.SchemaRef, name string) bool {
-	if len(value.Value.AnyOf) == 2 && value.Ref == "" {
-		value = value.Value.AnyOf[0]
-	}
-	return value.Ref == "#/components/schemas/"+name
 }

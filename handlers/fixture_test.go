@@ -14,22 +14,23 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/sitefile"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 // newServerOf serves the site of a fixture, at its time.
-func newServerOf(t *testing.T, text string) (*server, sitefile.Content) {
+func newServerOf(t *testing.T, text string) (*apitest.Server, sitefile.Content) {
 	t.Helper()
 	site, err := sitefile.Parse("site.yaml", []byte(text))
 	expect.NoError(t, err)
-	content, err := site.Build(now)
+	content, err := site.Build(apitest.Now)
 	expect.NoError(t, err)
-	s := newServer(t, fixtures.New(t, content.Site()))
-	s.clock = content.Now
+	s := apitest.NewServer(t, fixtures.New(t, content.Site()))
+	s.Clock = content.Now
 	for _, key := range content.Keys {
-		if _, err := s.keys.Import(t.Context(), key.Secret, keys.NewKey{Name: key.Name, Permissions: key.Permissions}, true); err != nil {
+		if _, err := s.Keys.Import(t.Context(), key.Secret, keys.NewKey{Name: key.Name, Permissions: key.Permissions}, true); err != nil {
 			t.Fatal(err)
 		}
-		s.key = key.Secret
+		s.Key = key.Secret
 	}
 	return s, content
 }
@@ -39,11 +40,11 @@ func newServerOf(t *testing.T, text string) (*server, sitefile.Content) {
 func TestFixtureIsServed(t *testing.T) {
 	t.Parallel()
 	s, _ := newServerOf(t, sitefile.Example)
-	if s.key != "lp_test_fixture" {
-		t.Fatalf("the key is %s", s.key)
+	if s.Key != "lp_test_fixture" {
+		t.Fatalf("the key is %s", s.Key)
 	}
 	got := map[string]string{}
-	for _, booking := range s.get("/bookings").want(http.StatusOK).records() {
+	for _, booking := range s.Get("/bookings").Want(http.StatusOK).Records() {
 		customer, agent := booking["customer"].(map[string]any), booking["agent"].(map[string]any)
 		got[fmt.Sprint(booking["booking_code"])] = fmt.Sprint(booking["start_date"], " ", booking["start_time"], " ", booking["status"], " ",
 			agent["full_name"], " ", customer["last_name"], " ", booking["payment_status"])
@@ -64,11 +65,11 @@ func TestFixtureIsServed(t *testing.T) {
 		"service_id=1&agent_id=2&date=2027-01-18": false, // no Mondays
 		"service_id=1&agent_id=2&date=2027-01-19": true,
 	} {
-		if got := s.get("/availability?"+query).want(http.StatusOK).at("data", "available_slots"); (len(got.([]any)) > 0) != free {
+		if got := s.Get("/availability?"+query).Want(http.StatusOK).At("data", "available_slots"); (len(got.([]any)) > 0) != free {
 			t.Errorf("%s: %v", query, got)
 		}
 	}
-	slots := s.get("/availability?service_id=2&agent_id=1&date=2027-01-11").want(http.StatusOK).at("data", "available_slots").([]any)
+	slots := s.Get("/availability?service_id=2&agent_id=1&date=2027-01-11").Want(http.StatusOK).At("data", "available_slots").([]any)
 	if slices.Contains(slots, any("13:00")) || !slices.Contains(slots, any("14:00")) {
 		t.Errorf("around the event in the calendar: %v", slots)
 	}
@@ -119,8 +120,8 @@ keys: [{name: tests, key: lp_test_fixture, permissions: [read, write]}]
 				site += "taxes: [{name: VAT, rate: 7.75%}, {name: Fee, rate: 2.5}, {name: Other, rate: 0.013%}]\n"
 			}
 			s, without := newServerOf(t, site)
-			before := s.database.Snapshot(t)
-			s.send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/json"}}, fmt.Sprintf(body, c.body)).want(http.StatusCreated)
+			before := s.Database.Snapshot(t)
+			s.Send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.Key}, "Content-Type": {"application/json"}}, fmt.Sprintf(body, c.body)).Want(http.StatusCreated)
 			var written []map[string]any
 			for _, change := range fixtures.Changes(before, before.Again(t)) {
 				if change.Op == fixtures.Insert && strings.HasPrefix(change.Table, "latepoint_") && change.Table != "latepoint_activities" {
@@ -159,13 +160,13 @@ customers: [Grace Hopper]
 bookings: [{service: Massage, customer: Grace Hopper, start: tomorrow 12:00}]
 keys: [{name: tests, key: lp_test_fixture, permissions: [read, write]}]
 `)
-	s.send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Content-Type": {"application/json"}},
-		`{"service_id":1,"agent_id":1,"customer_id":1,"start_date":"2027-01-12","start_time":"10:00"}`).want(http.StatusCreated)
+	s.Send(http.MethodPost, "/v1/bookings", http.Header{"X-Api-Key": {s.Key}, "Content-Type": {"application/json"}},
+		`{"service_id":1,"agent_id":1,"customer_id":1,"start_date":"2027-01-12","start_time":"10:00"}`).Want(http.StatusCreated)
 	want := []string{
 		"Confirmation 2027-01-11 08:00:00 Grace Hopper <grace.hopper@example.org> For Grace",
 		"Reminder 2027-01-12 08:00:00 anna@example.org Soon",
 	}
-	got := s.texts(`SELECT CONCAT_WS(' ', JSON_VALUE(process_info, '$.name'), to_run_after_utc, JSON_VALUE(settings, '$.action_data.pa_1.to'), JSON_VALUE(settings, '$.action_data.pa_1.subject'))
+	got := s.Texts(`SELECT CONCAT_WS(' ', JSON_VALUE(process_info, '$.name'), to_run_after_utc, JSON_VALUE(settings, '$.action_data.pa_1.to'), JSON_VALUE(settings, '$.action_data.pa_1.subject'))
 		FROM wp_latepoint_process_jobs ORDER BY id`)
 	expect.Equal(t, want, got, "jobs")
 }

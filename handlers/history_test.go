@@ -19,10 +19,11 @@ import (
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/history"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 var (
-	// historySlots are non-overlapping starts of the agent and day of friday.
+	// historySlots are non-overlapping starts of the agent and day of apitest.Friday.
 	historySlots = []string{"10:00", "11:00", "13:00", "14:00", "15:00"}
 	// historyCustomers are the customers that the clients book for.
 	historyCustomers = []int64{7, 9, 11, 12, 14, 15, 16, 17}
@@ -31,7 +32,7 @@ var (
 // historyClients ask two servers on one database for a few slots, and record the responses.
 type historyClients struct {
 	t        *testing.T
-	servers  [2]*server
+	servers  [2]*apitest.Server
 	proxies  [2]*fixtures.FaultProxy
 	database *fixtures.Database
 	history  *history.History
@@ -58,10 +59,10 @@ func newHistoryClients(t *testing.T) *historyClients {
 	for i := range c.servers {
 		through := *c.database
 		through.DSN, c.proxies[i] = fixtures.NewFaultProxy(t, through.AdminDSN)
-		c.servers[i] = newServerOver(t, &through, 6, time.Minute)
+		c.servers[i] = apitest.NewServerOver(t, &through, 6, time.Minute)
 	}
-	c.servers[1].key = c.servers[0].key // a hold belongs to its key
-	c.database.Execute(t, fillLocks, "UPDATE wp_latepoint_services SET buffer_before = 0, buffer_after = 0 WHERE id = 4")
+	c.servers[1].Key = c.servers[0].Key // a hold belongs to its key
+	c.database.Execute(t, apitest.FillLocks, "UPDATE wp_latepoint_services SET buffer_before = 0, buffer_after = 0 WHERE id = 4")
 	return c
 }
 
@@ -88,23 +89,23 @@ func (c *historyClients) run(each, breaks int) {
 }
 
 // ask sends a request, and waits for the response as long as the client is patient.
-func (c *historyClients) ask(client int, r history.Request, s *server, patience time.Duration) {
+func (c *historyClients) ask(client int, r history.Request, s *apitest.Server, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	c.history.Record(client, r, func() history.Answer { return c.send(ctx, s, client, r) })
 }
 
 // send sends a request and reads the answer.
-func (c *historyClients) send(ctx context.Context, s *server, client int, r history.Request) history.Answer {
+func (c *historyClients) send(ctx context.Context, s *apitest.Server, client int, r history.Request) history.Answer {
 	method, path, body := http.MethodGet, "", ""
 	customer := fmt.Sprint(historyCustomers[client])
 	booking := fmt.Sprint("/bookings/", r.ID)
 	at := fmt.Sprintf("%q", historySlots[r.Slot])
 	switch r.Kind {
 	case history.Create:
-		method, path, body = http.MethodPost, "/bookings", friday("start_time", at, "customer_id", customer)
+		method, path, body = http.MethodPost, "/bookings", apitest.Friday("start_time", at, "customer_id", customer)
 	case history.Hold:
-		method, path, body = http.MethodPost, "/holds", holdBody("start_time", at)
+		method, path, body = http.MethodPost, "/holds", apitest.HoldBody("start_time", at)
 	case history.BookHold:
 		method, path, body = http.MethodPost, "/bookings", fmt.Sprintf(`{"hold_id":%d,"customer_id":%s}`, r.ID, customer)
 	case history.Move:
@@ -117,10 +118,10 @@ func (c *historyClients) send(ctx context.Context, s *server, client int, r hist
 		path = booking
 	}
 	request := httptest.NewRequestWithContext(ctx, method, "/v1"+path, strings.NewReader(body))
-	request.Header.Set("X-Api-Key", s.key)
-	request.Header.Set("Content-Type", jsonType)
+	request.Header.Set("X-Api-Key", s.Key)
+	request.Header.Set("Content-Type", apitest.JSONType)
 	recorder := httptest.NewRecorder()
-	s.handler.ServeHTTP(recorder, request)
+	s.Handler.ServeHTTP(recorder, request)
 	switch status := recorder.Code; {
 	case status == http.StatusServiceUnavailable || ctx.Err() != nil:
 		return history.Answer{Outcome: history.Unknown}
@@ -310,8 +311,8 @@ func TestWritesNeverDeadlock(t *testing.T) {
 	database := fixtures.New(t, fixtures.SiteA().WithAssets())
 	database.InsertAsset(t, 3, []int{4, 6}) // taken by more agents than it has units
 	database.InsertAsset(t, 1, []int{4, 1, 2}, 5)
-	servers := []*server{newServerOver(t, database, 10, time.Minute), newServerOver(t, database, 10, time.Minute)}
-	servers[1].key = servers[0].key // a webhook belongs to its key
+	servers := []*apitest.Server{apitest.NewServerOver(t, database, 10, time.Minute), apitest.NewServerOver(t, database, 10, time.Minute)}
+	servers[1].Key = servers[0].Key // a webhook belongs to its key
 	database.MakeCustomersUsers(t)
 	database.Execute(t, "INSERT INTO wp_latepoint_settings (name, value) VALUES ('one_agent_at_location', 'on')")
 	var routes []string
@@ -352,18 +353,18 @@ func TestWritesNeverDeadlock(t *testing.T) {
 				method, _, _ := strings.Cut(name, " ")
 				path, body := stormWrites[name](i/len(routes)*7+i%5, created)
 				on := (i + i/len(routes)) % 2
-				a := servers[on].write(method, path, body)
+				a := servers[on].Write(method, path, body)
 				answered[on].Add(1)
-				if a.status >= http.StatusInternalServerError {
-					t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
+				if a.Status >= http.StatusInternalServerError {
+					t.Errorf("%s %s: %d %s", method, path, a.Status, a.Body)
 				}
-				if a.status >= http.StatusMultipleChoices {
+				if a.Status >= http.StatusMultipleChoices {
 					continue
 				}
 				id := ""
 				switch path {
 				case "/bookings", "/customers", "/payments", "/holds", "/time-off":
-					id = fmt.Sprint(a.at("data", "id"))
+					id = fmt.Sprint(a.At("data", "id"))
 				}
 				mu.Lock()
 				succeeded[name]++
@@ -382,6 +383,6 @@ func TestWritesNeverDeadlock(t *testing.T) {
 		}
 	}
 	for i, s := range servers {
-		expect.Equal(t, int64(0), s.platform.TransactionConflicts(), fmt.Sprintf("server %d, of %d requests: retried transactions", i, answered[i].Load()))
+		expect.Equal(t, int64(0), s.Platform.TransactionConflicts(), fmt.Sprintf("server %d, of %d requests: retried transactions", i, answered[i].Load()))
 	}
 }

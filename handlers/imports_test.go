@@ -38,11 +38,12 @@ var floors = [][]string{
 	{"cmd/internal/settings", "cmd/bookside/setup"},
 	{"cmd/internal/server"},
 	{"cmd/bookside"},
-	// Test databases and browsers, the demo, and tools for load tests.
+	// Test databases and browsers, tests of the API, the demo, and tools for load tests.
 	{"adapter", "fixtures/embedded", "fixtures/expect", "fixtures/history", "fixtures/schema"},
 	{"fixtures", "fixtures/companiontest"},
 	{"fixtures/browser", "fixtures/sitefile", "fixtures/wpdbtest"},
-	{"fixtures/anonymise"},
+	{"fixtures/anonymise", "handlers/apitest"},
+	{"handlers/apitest/bookings", "handlers/apitest/records", "handlers/apitest/times"},
 	{"cmd/demo", "docker/bench"},
 }
 
@@ -86,7 +87,7 @@ var modules = map[string][]string{
 	"github.com/go-json-experiment/":     {"cmd/bookside/compare"},
 	"github.com/wneessen/go-mail":        {"cmd/internal/server"},
 	"github.com/dolthub/go-mysql-server": {"fixtures/embedded"},
-	"database/sql":                       {"docker", "fixtures", "wpdb"},
+	"database/sql":                       {"docker", "fixtures", "handlers/apitest", "wpdb"},
 	"net/http":                           {"adapter/extensions", "adapter/jobs", "cmd", "compat", "docker", "fixtures", "handlers"},
 	"github.com/standard-webhooks/":      {"adapter/jobs", "cmd/bookside"},
 	"maragu.dev/gomponents":              {"adapter/notify", "handlers/console"},
@@ -95,10 +96,10 @@ var modules = map[string][]string{
 	"github.com/DATA-DOG/go-sqlmock":     {"fixtures/wpdbtest"},
 	"github.com/chromedp/":               {"fixtures/browser"},
 	"golang.org/x/crypto/x509roots/":     {"cmd"},
-	"github.com/getkin/kin-openapi":      {},
+	"github.com/getkin/kin-openapi":      {"handlers/apitest"},
 	"code.dny.dev/ssrf":                  {},
-	"github.com/santhosh-tekuri/":        {},
-	"github.com/google/go-cmp":           {"fixtures/expect"},
+	"github.com/santhosh-tekuri/":        {"handlers/apitest"},
+	"github.com/google/go-cmp":           {"fixtures/expect", "handlers/apitest"},
 	"github.com/anishathalye/porcupine":  {"fixtures/history"},
 }
 
@@ -147,8 +148,11 @@ func TestPackagesImportLowerFloors(t *testing.T) {
 			case !within:
 			case floorOf(to) >= floor, floor == 0, slices.Contains(independent, from):
 				t.Errorf("%s must not import %s, which is not below it", from, to)
-			case below(to, "fixtures") && !below(from, "fixtures") && !below(from, "docker") && from != "cmd/demo":
+			case below(to, "fixtures") && !below(from, "fixtures") && !below(from, "docker") && from != "cmd/demo" && from != "handlers/apitest":
 				t.Errorf("%s must not import %s, which is for tests, load tools and the demo", from, to)
+			}
+			if to == "handlers/apitest" {
+				t.Errorf("%s must not import %s, which is for tests", from, to)
 			}
 			for above, others := range never {
 				if below(from, above) && slices.Contains(others, to) {

@@ -5,9 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +13,51 @@ import (
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
+	"github.com/bookside/bookside/handlers/apitest"
 )
+
+// TestCustomersWhileTheSiteWrites: a request that conflicts with a transaction
+// of the site waits for it and acts on its result.
+func TestCustomersWhileTheSiteWrites(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		site               []string // not committed when the request arrives
+		method, path, body string
+		status             int
+		table, where       string // the rows to count at the end
+		rows               int
+	}{
+		"payment of a customer who is being deleted": {
+			[]string{"DELETE FROM wp_latepoint_customers WHERE id = 8003"},
+			http.MethodPost, "/payments", `{"order_id":1030,"customer_id":8003,"amount":5}`, http.StatusBadRequest,
+			"latepoint_transactions", "customer_id = 8003", 0,
+		},
+		"deletion of a customer who gets an order": {
+			[]string{"SELECT id FROM wp_latepoint_customers WHERE id = 8004 FOR UPDATE", "INSERT INTO wp_latepoint_orders (id, customer_id, status) VALUES (9001, 8004, 'open')"},
+			http.MethodDelete, "/customers/8004", "", http.StatusOK,
+			"bookside_locks", "kind = 8 AND id = 9001 MOD 1024 AND n > 0", 1,
+		},
+		"user who is being connected": {
+			[]string{"SELECT ID FROM wp_users WHERE ID = 801 FOR UPDATE", "UPDATE wp_latepoint_customers SET wordpress_user_id = 801 WHERE id = 8004"},
+			http.MethodPost, "/bookings", apitest.Friday("customer_id", "null", "customer", `{"first_name":"Rita","last_name":"Neu","email":"rita@example.test"}`), http.StatusCreated,
+			"latepoint_customers", "wordpress_user_id = 801", 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := apitest.UsersSite(t)
+			arrangeCustomers(t, s.Database)
+			s.Database.Execute(t, apitest.FillLocks, "DELETE FROM wp_bookside_locks WHERE kind = 8 AND id = 9001 MOD 1024",
+				`INSERT INTO wp_latepoint_customers (id, uuid, first_name, last_name, email, phone, status) VALUES (8004, 'u8004', 'Ida', 'Neu', 'ida@example.test', '', 'active')`)
+			site := apitest.Begin(t, s.Database, c.site...)
+			answers := make(chan apitest.Answer, 1)
+			go func() { answers <- s.Write(c.method, c.path, c.body) }()
+			s.WaitForLock(t)
+			expect.NoError(t, site.Commit())
+			(<-answers).Want(c.status)
+			expect.Equal(t, c.rows, s.Count(c.table, c.where), fmt.Sprintf("rows of %s", c.table))
+		})
+	}
+}
 
 // interleaving decides in which order the statements of two requests reach the database. Each request stops
 // before each of its statements, and only one of them proceeds at a time, unless it waits for the other's
@@ -106,13 +148,13 @@ func contestRequest(kind string, of int, ids contestIDs) (method, path, body str
 	customer := fmt.Sprint(historyCustomers[of])
 	switch kind {
 	case "create":
-		return http.MethodPost, "/bookings", friday("customer_id", customer)
+		return http.MethodPost, "/bookings", apitest.Friday("customer_id", customer)
 	case "move":
 		return http.MethodPut, "/bookings/" + ids.bookings[of], `{"start_time":"10:00"}`
 	case "cancel":
 		return http.MethodPut, "/bookings/" + ids.bookings[0], `{"status":"cancelled"}`
 	case "hold":
-		return http.MethodPost, "/holds", holdBody()
+		return http.MethodPost, "/holds", apitest.HoldBody()
 	case "availability":
 		return http.MethodGet, "/availability?service_id=4&agent_id=5&location_id=1&date=2027-02-05", ""
 	case "read":
@@ -149,7 +191,7 @@ type contestIDs struct {
 type arena struct {
 	t        *testing.T
 	database *fixtures.Database
-	servers  [2]*server
+	servers  [2]*apitest.Server
 	ids      contestIDs
 	prepared *fixtures.Snapshot
 
@@ -167,23 +209,23 @@ func newArena(t *testing.T, state string) *arena {
 		var proxy *fixtures.FaultProxy
 		through.DSN, proxy = fixtures.NewFaultProxy(t, through.AdminDSN)
 		proxy.Intercept(func(text string) []string { return a.stop(i, text) })
-		a.servers[i] = newServerOver(t, &through, 4, time.Minute)
+		a.servers[i] = apitest.NewServerOver(t, &through, 4, time.Minute)
 	}
-	a.servers[1].key = a.servers[0].key // a hold belongs to its key
+	a.servers[1].Key = a.servers[0].Key // a hold belongs to its key
 	s := a.servers[0]
 	starts := [2]string{`"13:00"`, `"15:00"`}
 	switch state {
 	case "the slot is booked":
 		starts[0] = `"10:00"`
 	case "the slot is held":
-		a.ids.hold = s.keepSlot(t, holdBody("hold_minutes", `30`))
+		a.ids.hold = s.KeepSlot(t, apitest.HoldBody("hold_minutes", `30`))
 	}
 	for i, start := range starts {
-		a.ids.bookings[i] = fmt.Sprint(s.write(http.MethodPost, "/bookings", friday("start_time", start, "customer_id", "2")).want(http.StatusCreated).at("data", "id"))
+		a.ids.bookings[i] = fmt.Sprint(s.Write(http.MethodPost, "/bookings", apitest.Friday("start_time", start, "customer_id", "2")).Want(http.StatusCreated).At("data", "id"))
 	}
-	a.database.Execute(t, fillLocks)
+	a.database.Execute(t, apitest.FillLocks)
 	for _, s := range a.servers {
-		s.get("/status").want(http.StatusOK)
+		s.Get("/status").Want(http.StatusOK)
 	}
 	a.prepared = a.database.Snapshot(t)
 	return a
@@ -218,14 +260,14 @@ func (o contestOutcome) String() string { return fmt.Sprintf("%v\n%s\n%s", o.sta
 // send sends a request of a contest, and records the response.
 func (a *arena) send(c contest, of int, o *contestOutcome) {
 	method, path, body := contestRequest(c[of], of, a.ids)
-	got := a.servers[of].write(method, path, body)
+	got := a.servers[of].Write(method, path, body)
 	if method == http.MethodGet {
-		o.shown = string(got.body)
+		o.shown = string(got.Body)
 	}
-	if got.status >= http.StatusInternalServerError {
-		a.t.Errorf("%s: %d %s", c[of], got.status, got.body)
+	if got.Status >= http.StatusInternalServerError {
+		a.t.Errorf("%s: %d %s", c[of], got.Status, got.Body)
 	}
-	o.status[of] = got.status
+	o.status[of] = got.Status
 }
 
 // oneByOne returns the outcome if one request follows the other.
@@ -241,7 +283,7 @@ func (a *arena) oneByOne(c contest, first int) (o contestOutcome) {
 // run again.
 func (a *arena) interleaved(c contest, seed uint64) (o contestOutcome, retried int64) {
 	for _, s := range a.servers {
-		retried -= s.platform.TransactionConflicts()
+		retried -= s.Platform.TransactionConflicts()
 	}
 	i := &interleaving{arrived: make(chan arrival), finished: make(chan int), done: make(chan struct{})}
 	a.mu.Lock()
@@ -253,7 +295,7 @@ func (a *arena) interleaved(c contest, seed uint64) (o contestOutcome, retried i
 	a.mu.Unlock()
 	o.rows = a.rows()
 	for _, s := range a.servers {
-		retried += s.platform.TransactionConflicts()
+		retried += s.Platform.TransactionConflicts()
 	}
 	return o, retried
 }
@@ -336,18 +378,6 @@ func (a *arena) walk(c contest, seeds int, found func(flaw flaw, text string) (e
 	}
 }
 
-// seeds is the number of interleavings tried per contest: BOOKSIDE_TEST_SEEDS, or a few.
-func seeds(t *testing.T) int {
-	t.Helper()
-	text := os.Getenv("BOOKSIDE_TEST_SEEDS")
-	if text == "" {
-		return 7
-	}
-	n, err := strconv.Atoi(text)
-	expect.NoError(t, err)
-	return n
-}
-
 // TestInterleavings: whatever the order of the statements of two requests, their responses and the rows
 // that they leave are the same as if one had followed the other.
 func TestInterleavings(t *testing.T) {
@@ -358,7 +388,7 @@ func TestInterleavings(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, state)
 			for _, c := range contests {
-				a.walk(c, seeds(t), func(flaw flaw, text string) bool {
+				a.walk(c, apitest.Seeds(t), func(flaw flaw, text string) bool {
 					t.Errorf("%s: %s", flaw, text)
 					return false
 				})

@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,65 +11,34 @@ import (
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 // valid are values for a route's required parameters.
 var valid = map[string]string{"/availability": "service_id=1&agent_id=1&date=2026-11-24&"}
 
-// companions are valid values for parameters that another one needs.
-var companions = map[string]string{"meta_key": "meta_value=b&", "meta_value": "meta_key=cf_a&"}
-
-// invalidCode returns the code with which a route rejects parameters.
-func invalidCode(path string) string {
-	if strings.HasSuffix(path, "/availability") || path == "/business-hours" {
-		return "invalid_request"
-	}
-	return "invalid_parameters"
-}
-
-// wantInvalidRequest requests a path and checks for a 400 that names exactly these
-// parameters, each with its message.
-func (s *server) wantInvalidRequest(t testing.TB, path string, details map[string]string) {
-	t.Helper()
-	route, _, _ := strings.Cut(path, "?")
-	code := invalidCode(route)
-	message := map[string]string{"invalid_parameters": "Invalid query parameters", "invalid_request": "Invalid input data"}[code]
-	invalid := map[string]any{}
-	for name, text := range details {
-		invalid[name] = text
-	}
-	want := map[string]any{"status": "error", "error": map[string]any{"code": code, "message": message, "details": invalid}}
-	expect.Equal(t, want, s.get(escapeQuery(path)).want(http.StatusBadRequest).object(), path)
-}
-
-// wantInvalidParameters checks for the 400 of a list that names exactly these parameters.
-func wantInvalidParameters(t *testing.T, where string, a answer, names ...string) {
-	t.Helper()
-	wantInvalid(t, where, a, http.StatusBadRequest, "invalid_parameters", names...)
-}
-
 // TestInvalidParametersAreNamed sends a wrong value in every parameter: the response names them all. TestInteger, TestDate and the like have
 // the values of each kind.
 func TestInvalidParametersAreNamed(t *testing.T) {
-	s := smallServer(t)
-	for path, known := range parameters() {
+	s := apitest.Small(t)
+	for path, known := range apitest.Parameters() {
 		query, names := url.Values{}, []string{}
 		for name, p := range known {
-			if p.kind != "text" && p.kind != "key" { // only the site knows its keys
+			if p.Kind != "text" && p.Kind != "key" { // only the site knows its keys
 				query.Set(name, "~")
 				names = append(names, name)
 			}
 		}
 		if len(names) > 0 {
-			wantInvalid(t, path, s.get(path+"?"+query.Encode()), http.StatusBadRequest, invalidCode(path), names...)
+			apitest.WantInvalid(t, path, s.Get(path+"?"+query.Encode()), http.StatusBadRequest, apitest.InvalidCode(path), names...)
 		}
 	}
 }
 
 // TestParametersThatPHPAccepts sends spellings that PHP accepts.
 func TestParametersThatPHPAccepts(t *testing.T) {
-	s := smallServer(t)
-	plain := s.get("/bookings?per_page=3&order=asc").want(http.StatusOK)
+	s := apitest.Small(t)
+	plain := s.Get("/bookings?per_page=3&order=asc").Want(http.StatusOK)
 	for _, query := range []string{
 		"per_page=9&per_page=3&order=asc",
 		"per_page=3.0&order=ASC",
@@ -79,57 +47,20 @@ func TestParametersThatPHPAccepts(t *testing.T) {
 		"&&per_page=3&order=asc&=&x",
 		"per%5Fpage=3&order=asc",
 	} {
-		expect.Equal(t, string(plain.body), string(s.get("/bookings?"+query).want(http.StatusOK).body), fmt.Sprintf("?%s", query))
+		expect.Equal(t, string(plain.Body), string(s.Get("/bookings?"+query).Want(http.StatusOK).Body), fmt.Sprintf("?%s", query))
 	}
 	for _, yes := range []string{"1", "true", "TRUE", "yes", "on"} {
-		if _, ok := s.get("/bookings?per_page=1&include_meta=" + yes).want(http.StatusOK).records()[0]["meta"]; !ok {
+		if _, ok := s.Get("/bookings?per_page=1&include_meta=" + yes).Want(http.StatusOK).Records()[0]["meta"]; !ok {
 			t.Errorf("include_meta=%s shows no meta", yes)
 		}
 	}
-	wantInvalidParameters(t, "a list", s.get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
-}
-
-// TestFiltersBeyondTheCharacterSet sends each text parameter of each list a letter that the tables of older
-// sites cannot store: no record matches. Other letters still match.
-func TestFiltersBeyondTheCharacterSet(t *testing.T) {
-	t.Parallel()
-	for _, charset := range []string{"utf8mb3", "latin1"} {
-		t.Run(charset, func(t *testing.T) {
-			t.Parallel()
-			database := fixtures.New(t, fixtures.Small(now))
-			for _, table := range []string{
-				"agents", "booking_meta", "bookings", "coupons", "customers", "locations", "order_items", "orders", "service_meta", "services", "transactions",
-			} {
-				database.Execute(t, "ALTER TABLE wp_latepoint_"+table+" CONVERT TO CHARACTER SET "+charset)
-			}
-			s := newServer(t, database)
-			for path, known := range parameters() {
-				for name, p := range known {
-					if p.kind != "text" {
-						continue
-					}
-					for _, page := range []int{1, 2} {
-						query := fmt.Sprintf("%s?%s%s=%%F0%%9F%%8E%%81&page=%d", path, companions[name], name, page)
-						a := s.get(query).want(http.StatusOK)
-						if got, total := idsOf(a.at("data")), a.at("pagination", "total"); len(got) > 0 || total != json.Number("0") {
-							t.Errorf("%s: %v of %v", query, got, total)
-						}
-					}
-				}
-			}
-			s.wantNotFound(t, "/coupons/%F0%9F%8E%81", "coupon_not_found", "Coupon with code 🎁 was not found")
-			s.wantFields(t, "/coupons/welcome10", map[string]any{"id": "1"})
-			agentList.finds(t, s, []find{{query: "search=jörg", where: "a.id = 2"}})
-			locationList.finds(t, s, []find{{query: "search=uferstraße", where: "l.id = 2"}})
-			orderList.finds(t, s, []find{{query: "coupon_code=welcome10", where: "o.coupon_code = 'WELCOME10'"}})
-		})
-	}
+	apitest.WantInvalidParameters(t, "a list", s.Get("/bookings?status[]=approved&agent_id%5B0%5D=1"), "status", "agent_id")
 }
 
 // TestIgnoredParametersAreNamed: exactly the parameters that nothing reads are named, on every kind of
 // response.
 func TestIgnoredParametersAreNamed(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	for _, c := range []struct {
 		name, method, target, body string
 		headers                    []string
@@ -160,20 +91,20 @@ func TestIgnoredParametersAreNamed(t *testing.T) {
 		{"long", "GET", "/v1/bookings?" + strings.Repeat("a", 62) + "%c3%bc=1", "", nil, 200, strings.Repeat("a", 62) + "..."},
 		{"many", "GET", "/v1/bookings?x" + strings.Join(strings.Split("abcdefghijklmnopqrst", ""), "&x"), "", nil, 200, "xa, xb, xc, xd, xe, xf, xg, xh, xi, xj, xk, xl, xm, xn, xo, xp, ..."},
 	} {
-		a := s.exchange(c.method, c.target, c.body, c.headers...)
-		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status: %.300s", c.name, a.body))
-		expect.Equal(t, c.ignored, a.header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
-		expect.Equal(t, "", a.header.Get("Preference-Applied"), fmt.Sprintf("%s: Preference-Applied", c.name))
+		a := exchange(s, c.method, c.target, c.body, c.headers...)
+		expect.Equal(t, c.status, a.Status, fmt.Sprintf("%s: status: %.300s", c.name, a.Body))
+		expect.Equal(t, c.ignored, a.Header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
+		expect.Equal(t, "", a.Header.Get("Preference-Applied"), fmt.Sprintf("%s: Preference-Applied", c.name))
 	}
-	first := s.get("/agents?namee=x").want(http.StatusOK)
-	again := s.do(http.MethodGet, "/v1/agents?namee=x", http.Header{"X-Api-Key": {s.key}, "If-None-Match": {first.header.Get("Etag")}}).want(http.StatusNotModified)
-	expect.Equal(t, "namee", again.header.Get("X-Ignored-Parameters"), "unchanged")
+	first := s.Get("/agents?namee=x").Want(http.StatusOK)
+	again := s.Do(http.MethodGet, "/v1/agents?namee=x", http.Header{"X-Api-Key": {s.Key}, "If-None-Match": {first.Header.Get("Etag")}}).Want(http.StatusNotModified)
+	expect.Equal(t, "namee", again.Header.Get("X-Ignored-Parameters"), "unchanged")
 }
 
 // TestStrictHandling: with Prefer: handling=strict, and only then, parameters and fields that nothing reads are an error.
 func TestStrictHandling(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
-	test, _ := createKey(t, s.keys, keys.NewKey{Kind: keys.Test, Permissions: []string{"read", "write"}})
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	test, _ := apitest.CreateKey(t, s.Keys, keys.NewKey{Kind: keys.Test, Permissions: []string{"read", "write"}})
 	const target = "/v1/bookings?agentid=3&statuss=approved&colour=red"
 	wrong := map[string]any{"agentid": "Unknown parameter; did you mean agent_id?", "statuss": "Unknown parameter; did you mean status?", "colour": "Unknown parameter"}
 	for _, c := range []struct {
@@ -182,32 +113,32 @@ func TestStrictHandling(t *testing.T) {
 		applied   string
 		refused   bool
 	}{
-		{"live key", s.key, nil, "", false},
-		{"asked", s.key, []string{"handling=strict"}, "handling=strict", true},
-		{"among others", s.key, []string{"respond-async, wait=10", `Handling="strict"; foo="bar", handling=lenient`}, "handling=strict", true},
-		{"another word", s.key, []string{"handling=harsh"}, "", false},
-		{"lenient", s.key, []string{"handling=lenient"}, "handling=lenient", false},
+		{"live key", s.Key, nil, "", false},
+		{"asked", s.Key, []string{"handling=strict"}, "handling=strict", true},
+		{"among others", s.Key, []string{"respond-async, wait=10", `Handling="strict"; foo="bar", handling=lenient`}, "handling=strict", true},
+		{"another word", s.Key, []string{"handling=harsh"}, "", false},
+		{"lenient", s.Key, []string{"handling=lenient"}, "handling=lenient", false},
 		{"test key", test, nil, "", false},
 		{"test key, asked", test, []string{"handling=strict"}, "handling=strict", true},
 		{"test key, lenient", test, []string{"handling=lenient"}, "handling=lenient", false},
 	} {
 		header := http.Header{"X-Api-Key": {c.key}, "Prefer": c.prefer}
-		a := s.do(http.MethodGet, target, maps.Clone(header))
-		expect.Equal(t, "agentid, colour, statuss", a.header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
-		expect.Equal(t, c.applied, a.header.Get("Preference-Applied"), fmt.Sprintf("%s: Preference-Applied", c.name))
+		a := s.Do(http.MethodGet, target, maps.Clone(header))
+		expect.Equal(t, "agentid, colour, statuss", a.Header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
+		expect.Equal(t, c.applied, a.Header.Get("Preference-Applied"), fmt.Sprintf("%s: Preference-Applied", c.name))
 		if !c.refused {
-			a.want(http.StatusOK)
+			a.Want(http.StatusOK)
 			continue
 		}
-		a.want(http.StatusBadRequest)
-		expect.Equal(t, "invalid_parameters", a.at("error", "code"), fmt.Sprintf("%s: code", c.name))
-		expect.Equal(t, wrong, a.at("error", "details").(map[string]any), fmt.Sprintf("%s: details", c.name))
-		fine := s.do(http.MethodGet, "/v1/bookings?agent_id=1&_locale=user", maps.Clone(header)).want(http.StatusOK)
-		expect.Equal(t, "", fine.header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
+		a.Want(http.StatusBadRequest)
+		expect.Equal(t, "invalid_parameters", a.At("error", "code"), fmt.Sprintf("%s: code", c.name))
+		expect.Equal(t, wrong, a.At("error", "details").(map[string]any), fmt.Sprintf("%s: details", c.name))
+		fine := s.Do(http.MethodGet, "/v1/bookings?agent_id=1&_locale=user", maps.Clone(header)).Want(http.StatusOK)
+		expect.Equal(t, "", fine.Header.Get("X-Ignored-Parameters"), fmt.Sprintf("%s: X-Ignored-Parameters", c.name))
 	}
-	before := s.database.Snapshot(t)
-	refused := s.exchange("PUT", "/v1/customers/1?lastname=Other", `{"first_name":"Written"}`, "Prefer", "handling=strict").want(http.StatusBadRequest)
-	wantContains(t, "did you mean last_name?", string(refused.body), "a write")
+	before := s.Database.Snapshot(t)
+	refused := exchange(s, "PUT", "/v1/customers/1?lastname=Other", `{"first_name":"Written"}`, "Prefer", "handling=strict").Want(http.StatusBadRequest)
+	apitest.WantContains(t, "did you mean last_name?", string(refused.Body), "a write")
 	for body, wrong := range map[string]map[string]any{
 		`POST /services {"name":"Typo","price":50,"chargeamount":5}`:   {"price": "Unknown field; did you mean charge_amount?", "chargeamount": "Unknown field; did you mean charge_amount?"},
 		`PUT /bookings/1 {"customer":{"emial":"x"},"notes":"Written"}`: {"customer.emial": "Unknown field; did you mean customer.email?"},
@@ -217,24 +148,24 @@ func TestStrictHandling(t *testing.T) {
 	} {
 		method, rest, _ := strings.Cut(body, " ")
 		path, body, _ := strings.Cut(rest, " ")
-		a := s.write(method, path, body, "Prefer", "handling=strict")
-		wantCode(t, a, http.StatusBadRequest, "invalid_parameters")
-		expect.Equal(t, wrong, a.at("error", "details").(map[string]any), fmt.Sprintf("%s %s: %s", method, path, a.body))
+		a := s.Write(method, path, body, "Prefer", "handling=strict")
+		apitest.WantCode(t, a, http.StatusBadRequest, "invalid_parameters")
+		expect.Equal(t, wrong, a.At("error", "details").(map[string]any), fmt.Sprintf("%s %s: %s", method, path, a.Body))
 	}
 	for _, write := range []string{"POST /bookings/1/approve", "PUT /bookings/1", "DELETE /bookings/1", "POST /services"} {
 		method, path, _ := strings.Cut(write, " ")
-		a := s.write(method, path, "[1]", "Prefer", "handling=strict").want(http.StatusBadRequest)
-		if ignored := a.header.Get("X-Ignored-Parameters"); ignored != "" || !strings.Contains(string(a.body), "must be a JSON object") {
-			t.Errorf("%s with a list: ignored %q: %s", write, ignored, a.body)
+		a := s.Write(method, path, "[1]", "Prefer", "handling=strict").Want(http.StatusBadRequest)
+		if ignored := a.Header.Get("X-Ignored-Parameters"); ignored != "" || !strings.Contains(string(a.Body), "must be a JSON object") {
+			t.Errorf("%s with a list: ignored %q: %s", write, ignored, a.Body)
 		}
 	}
-	wantNoWrites(t, "refused", before, "bookside_api_keys")
-	s.write(http.MethodPut, "/bookings/1", `{"notes":"Written","custom_fields":{"cf_a":"x"}}`, "Prefer", "handling=strict").want(http.StatusOK)
+	apitest.WantNoWrites(t, "refused", before, "bookside_api_keys")
+	s.Write(http.MethodPut, "/bookings/1", `{"notes":"Written","custom_fields":{"cf_a":"x"}}`, "Prefer", "handling=strict").Want(http.StatusOK)
 }
 
 // TestFieldsInTheQuery: as in WordPress, fields missing from a write's body are taken from its query.
 func TestFieldsInTheQuery(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	for _, c := range []struct {
 		name, method, target, contentType, body string
 		status                                  int
@@ -248,16 +179,16 @@ func TestFieldsInTheQuery(t *testing.T) {
 		{"creation", "POST", "/v1/customers?first_name=Gerda&last_name=Grau&email=gerda@example.test", "", "", 201, []string{`"first_name":"Gerda"`}},
 		{"bad UTF-8", "PUT", "/v1/customers/1?first_name=%ff", "", "", 400, []string{"The query is not valid UTF-8"}},
 	} {
-		a := s.exchange(c.method, c.target, c.body, "Content-Type", c.contentType)
-		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status: %s", c.name, a.body))
-		if c.method == http.MethodPut && a.status == http.StatusOK {
-			a = s.get("/customers/1")
+		a := exchange(s, c.method, c.target, c.body, "Content-Type", c.contentType)
+		expect.Equal(t, c.status, a.Status, fmt.Sprintf("%s: status: %s", c.name, a.Body))
+		if c.method == http.MethodPut && a.Status == http.StatusOK {
+			a = s.Get("/customers/1")
 		}
 		for _, part := range c.contains {
-			wantContains(t, part, string(a.body), "%s: body", c.name)
+			apitest.WantContains(t, part, string(a.Body), "%s: body", c.name)
 		}
 	}
-	if log := s.log.String(); strings.Contains(log, "Gerda") || strings.Contains(log, "gerda") {
+	if log := s.Log.String(); strings.Contains(log, "Gerda") || strings.Contains(log, "gerda") {
 		t.Error("the query of a write was logged")
 	}
 }
@@ -265,18 +196,18 @@ func TestFieldsInTheQuery(t *testing.T) {
 // TestIdempotencyKeyWithQuery: another query under the same key makes it a different request; parameters
 // that are not fields do not matter.
 func TestIdempotencyKeyWithQuery(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
-	send := func(query string) answer {
-		return s.exchange("POST", "/v1/customers?"+query, `{"last_name":"Iser"}`, "Idempotency-Key", "one")
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	send := func(query string) apitest.Answer {
+		return exchange(s, "POST", "/v1/customers?"+query, `{"last_name":"Iser"}`, "Idempotency-Key", "one")
 	}
-	first := send("first_name=Ida").want(http.StatusCreated)
-	send("first_name=Ida&rest_route=").wantReplayOf(t, first)
-	wantCode(t, send("first_name=Jana"), http.StatusUnprocessableEntity, "idempotency_key_reused")
+	first := send("first_name=Ida").Want(http.StatusCreated)
+	send("first_name=Ida&rest_route=").WantReplayOf(t, first)
+	apitest.WantCode(t, send("first_name=Jana"), http.StatusUnprocessableEntity, "idempotency_key_reused")
 }
 
 // TestJSONTextsInFields: clients that send forms send lists and objects as JSON texts.
 func TestJSONTextsInFields(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	const form = "application/x-www-form-urlencoded"
 	for _, c := range []struct {
 		name, method, target, contentType, body string
@@ -289,21 +220,21 @@ func TestJSONTextsInFields(t *testing.T) {
 		{"not JSON", "PUT", "/v1/customers/1", form, `custom_fields=%7B%22cf_a`, 400, `"custom_fields":"Must be an object"`},
 		{"a text that looks like JSON", "PUT", "/v1/customers/1", "application/json", `{"notes":"{\"a\":1}"}`, 200, `"notes":"{\"a\":1}"`},
 	} {
-		a := s.exchange(c.method, c.target, c.body, "Content-Type", c.contentType)
-		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status: %s", c.name, a.body))
-		if c.method == http.MethodPut && a.status == http.StatusOK {
-			a = s.get("/customers/1")
+		a := exchange(s, c.method, c.target, c.body, "Content-Type", c.contentType)
+		expect.Equal(t, c.status, a.Status, fmt.Sprintf("%s: status: %s", c.name, a.Body))
+		if c.method == http.MethodPut && a.Status == http.StatusOK {
+			a = s.Get("/customers/1")
 		}
-		wantContains(t, c.contains, string(a.body), "%s: body", c.name)
+		apitest.WantContains(t, c.contains, string(a.Body), "%s: body", c.name)
 	}
 }
 
 // TestTooManyVariables: requests with more variables than PHP reads are
 // rejected, in both kinds of forms and in queries, on every route.
 func TestTooManyVariables(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	header := func(contentType string) http.Header {
-		return http.Header{"X-Api-Key": {s.key}, "Content-Type": {contentType}}
+		return http.Header{"X-Api-Key": {s.Key}, "Content-Type": {contentType}}
 	}
 	const form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
 	deep := "notes" + strings.Repeat("[a]", 65)
@@ -311,12 +242,12 @@ func TestTooManyVariables(t *testing.T) {
 		"variables of a form": {form, strings.Repeat("notes=a&", 1001), "The request body has more than 1000 variables"},
 		"levels of a form":    {form, deep + "=1", "The name of a variable in the request body nests deeper than 64 levels"},
 		"parts":               {parts, strings.Repeat("--x\r\nContent-Disposition: form-data; name=\"notes\"\r\n\r\na\r\n", 1001) + "--x--\r\n", "The request body has more than 1000 variables"},
-		"values of JSON":      {jsonType, `{"notes":[` + strings.Repeat("1,", 20_000) + `1]}`, "The request body has more than 20000 values"},
+		"values of JSON":      {apitest.JSONType, `{"notes":[` + strings.Repeat("1,", 20_000) + `1]}`, "The request body has more than 20000 values"},
 	} {
 		for _, route := range []string{http.MethodPost + " /v1/bookings", http.MethodPost + " /v1/bookings/bulk", http.MethodPost + " /v1/payments", http.MethodPut + " /v1/customers/1"} {
 			method, path, _ := strings.Cut(route, " ")
-			a := s.send(method, path, header(c.contentType), c.body).want(http.StatusBadRequest)
-			expect.Equal(t, `{"code":"rest_invalid_json","message":"`+c.message+`","data":{"status":400}}`, string(a.body), fmt.Sprintf("%s: %s", name, route))
+			a := s.Send(method, path, header(c.contentType), c.body).Want(http.StatusBadRequest)
+			expect.Equal(t, `{"code":"rest_invalid_json","message":"`+c.message+`","data":{"status":400}}`, string(a.Body), fmt.Sprintf("%s: %s", name, route))
 		}
 	}
 	for name, c := range map[string]struct{ query, message string }{
@@ -324,9 +255,9 @@ func TestTooManyVariables(t *testing.T) {
 		"levels":    {deep, "The name of a variable in the query nests deeper than 64 levels"},
 	} {
 		for _, r := range routesOf(t) {
-			a := s.do(r.Method, "/v1"+r.Path+"?"+c.query, http.Header{"X-Api-Key": {s.key}}).want(http.StatusBadRequest)
-			expect.Equal(t, `{"code":"rest_invalid_json","message":"`+c.message+`","data":{"status":400}}`, string(a.body), fmt.Sprintf("%s: %s %s", name, r.Method, r.Path))
+			a := s.Do(r.Method, "/v1"+r.Path+"?"+c.query, http.Header{"X-Api-Key": {s.Key}}).Want(http.StatusBadRequest)
+			expect.Equal(t, `{"code":"rest_invalid_json","message":"`+c.message+`","data":{"status":400}}`, string(a.Body), fmt.Sprintf("%s: %s %s", name, r.Method, r.Path))
 		}
 	}
-	s.do(http.MethodGet, "/v1/bookings?"+strings.Repeat("a&", 999)+"page=1", http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
+	s.Do(http.MethodGet, "/v1/bookings?"+strings.Repeat("a&", 999)+"page=1", http.Header{"X-Api-Key": {s.Key}}).Want(http.StatusOK)
 }

@@ -16,15 +16,16 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 // privateTexts returns all keys, addresses, phones and names of a site's customers, agents and users, and
 // its database password.
-func privateTexts(t *testing.T, s *server) []string {
+func privateTexts(t *testing.T, s *apitest.Server) []string {
 	t.Helper()
-	config, err := mysql.ParseDSN(s.database.DSN)
+	config, err := mysql.ParseDSN(s.Database.DSN)
 	expect.NoError(t, err)
-	texts := []string{s.key, "wrong-key-of-somebody", "rita.neu@example.test", "+49 30 1234", "30 1234", "Neumann-Geheim", "Second floor, please"}
+	texts := []string{s.Key, "wrong-key-of-somebody", "rita.neu@example.test", "+49 30 1234", "30 1234", "Neumann-Geheim", "Second floor, please"}
 	if config.Passwd != "" {
 		texts = append(texts, config.Passwd)
 	}
@@ -33,7 +34,7 @@ func privateTexts(t *testing.T, s *server) []string {
 		"SELECT email FROM wp_latepoint_agents UNION SELECT phone FROM wp_latepoint_agents", "SELECT user_email FROM wp_users",
 		"SELECT meta_value FROM wp_latepoint_booking_meta WHERE meta_key LIKE 'key_to_manage%'",
 	} {
-		for _, text := range s.texts(query) {
+		for _, text := range s.Texts(query) {
 			if len(text) >= 4 {
 				texts = append(texts, text)
 			}
@@ -51,9 +52,9 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 	direct := *database
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn
-	s := newServer(t, &direct, func(o *handlers.Options) { o.FailedKeysPerMinute = 3 })
-	kept := keys.NewRequestLog(openDatabase(t, database, 2, time.Minute), fixedClock, slog.New(slog.NewJSONHandler(s.log, nil)), 100_000)
-	s.handler = handlers.New(s.platform, s.keys, fixedClock, slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	s := apitest.NewServer(t, &direct, func(o *handlers.Options) { o.FailedKeysPerMinute = 3 })
+	kept := keys.NewRequestLog(apitest.OpenDatabase(t, database, 2, time.Minute), apitest.FixedClock, slog.New(slog.NewJSONHandler(s.Log, nil)), 100_000)
+	s.Handler = handlers.New(s.Platform, s.Keys, apitest.FixedClock, slog.New(slog.NewJSONHandler(s.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		handlers.Options{BasePaths: []string{"/v1"}, QueryParameter: "api_key", RequestTimeout: time.Minute, FailedKeysPerMinute: 3, Requests: kept})
 	private := privateTexts(t, s)
 	if len(private) < 500 {
@@ -66,13 +67,13 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 	drive := func() {
 		for _, r := range routesOf(t) {
 			for _, body := range []string{person, person[:len(person)/2], `{"email":["rita.neu@example.test"],"status":"rita.neu@example.test"}`} {
-				header := http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}, "Idempotency-Key": {"rita.neu@example.test"}}
-				s.send(r.Method, "/v1"+r.Path+"?search=rita.neu@example.test&customer_email=rita.neu@example.test", header, body)
+				header := http.Header{"X-Api-Key": {s.Key}, "Content-Type": {apitest.JSONType}, "Idempotency-Key": {"rita.neu@example.test"}}
+				s.Send(r.Method, "/v1"+r.Path+"?search=rita.neu@example.test&customer_email=rita.neu@example.test", header, body)
 			}
-			s.send(r.Method, "/v1"+r.Path, http.Header{"X-Api-Key": {"wrong-key-of-somebody"}}, person)
-			s.send(r.Method, "/v1"+r.Path, http.Header{"Authorization": {"Bearer wrong-key-of-somebody"}}, person)
-			s.send(r.Method, "/v1"+r.Path+"?api_key="+s.key+"&email=rita.neu@example.test", nil, "")
-			s.send(r.Method, "/v1/rita.neu@example.test"+r.Path+"?api_key=wrong-key-of-somebody", nil, "")
+			s.Send(r.Method, "/v1"+r.Path, http.Header{"X-Api-Key": {"wrong-key-of-somebody"}}, person)
+			s.Send(r.Method, "/v1"+r.Path, http.Header{"Authorization": {"Bearer wrong-key-of-somebody"}}, person)
+			s.Send(r.Method, "/v1"+r.Path+"?api_key="+s.Key+"&email=rita.neu@example.test", nil, "")
+			s.Send(r.Method, "/v1/rita.neu@example.test"+r.Path+"?api_key=wrong-key-of-somebody", nil, "")
 			requests += 7
 		}
 		kept.Flush(t.Context())
@@ -85,13 +86,13 @@ func TestLogHoldsNoPersonalData(t *testing.T) {
 	}
 	database.Execute(t, "ALTER TABLE wp_latepoint_customers DROP COLUMN notes")
 	drive()
-	entries := s.texts("SELECT CONCAT_WS(' ', request_id, method, route, tool, code, fields) FROM wp_bookside_requests")
+	entries := s.Texts("SELECT CONCAT_WS(' ', request_id, method, route, tool, code, fields) FROM wp_bookside_requests")
 	if len(entries) < 3*len(routesOf(t)) {
 		t.Errorf("only %d entries for the console", len(entries))
 	}
-	log := s.log.String() + strings.Join(entries, "\n")
+	log := s.Log.String() + strings.Join(entries, "\n")
 	expect.Equal(t, requests, strings.Count(log, `"msg":"request"`), "lines of requests")
-	wantContains(t, `"msg":"request failed"`, log, "the log")
+	apitest.WantContains(t, `"msg":"request failed"`, log, "the log")
 	words := map[string]bool{}
 	for _, word := range strings.FieldsFunc(log, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		words[word] = true
@@ -111,15 +112,15 @@ func TestLoggedRequests(t *testing.T) {
 	t.Parallel()
 	for name, clients := range map[string]bool{"clients": true, "no clients": false} {
 		t.Run(name, func(t *testing.T) {
-			s := sharedServer(t, fixtures.SiteA(), func(o *handlers.Options) { o.LogClients = clients })
-			s.get("/status").want(http.StatusOK)
-			s.get("/bookings/999999").want(http.StatusNotFound)
+			s := apitest.Shared(t, fixtures.SiteA(), func(o *handlers.Options) { o.LogClients = clients })
+			s.Get("/status").Want(http.StatusOK)
+			s.Get("/bookings/999999").Want(http.StatusNotFound)
 			type logged struct {
 				Code, Client string
 				DurationMS   *float64 `json:"duration_ms"`
 			}
 			var lines []logged
-			for text := range strings.Lines(s.log.String()) {
+			for text := range strings.Lines(s.Log.String()) {
 				var line logged
 				expect.NoError(t, json.Unmarshal([]byte(text), &line))
 				lines = append(lines, line)
@@ -139,17 +140,17 @@ func TestLoggedRequests(t *testing.T) {
 // TestTracing: a request's place in a trace is logged if it is valid, and the response says where its time
 // went.
 func TestTracing(t *testing.T) {
-	s := sharedServer(t, fixtures.SiteA())
+	s := apitest.Shared(t, fixtures.SiteA())
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for sent, want := range map[string]string{parent: parent, "00-4bf92f-01\nforged": "", "": ""} {
-		a := s.do(http.MethodGet, "/v1/services", http.Header{"X-Api-Key": {s.key}, "Traceparent": {sent}})
+		a := s.Do(http.MethodGet, "/v1/services", http.Header{"X-Api-Key": {s.Key}, "Traceparent": {sent}})
 		var line struct{ Traceparent string }
-		lines := strings.Split(strings.TrimSpace(s.log.String()), "\n")
+		lines := strings.Split(strings.TrimSpace(s.Log.String()), "\n")
 		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil || line.Traceparent != want {
 			t.Errorf("%q is logged as %q, %v", sent, line.Traceparent, err)
 		}
 		var db, wait, total float64
-		timing := a.header.Get("Server-Timing")
+		timing := a.Header.Get("Server-Timing")
 		if n, err := fmt.Sscanf(strings.ReplaceAll(timing, ",", ""), "db;dur=%g wait;dur=%g total;dur=%g", &db, &wait, &total); n != 3 || err != nil || db <= 0 || wait < 0 {
 			t.Errorf("Server-Timing %q", timing)
 		}

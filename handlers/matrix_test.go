@@ -12,6 +12,7 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 // isCalendar reports whether a route requires the secret of a calendar instead of a key, see
@@ -50,13 +51,13 @@ func TestOperationsReadTheParametersOfTheirPaths(t *testing.T) {
 }
 
 // small returns the small site as generated for the clock of the tests.
-func small(t testing.TB) *fixtures.Database { return fixtures.Shared(t, fixtures.Small(now)) }
+func small(t testing.TB) *fixtures.Database { return fixtures.Shared(t, fixtures.Small(apitest.Now)) }
 
 // TestMethodsOfEveryPath requests every path of the table with every method:
 // those of the table are served, HEAD like GET without a body, and others
 // match no route.
 func TestMethodsOfEveryPath(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	served := map[string][]string{}
 	for _, r := range routesOf(t) {
 		served[r.Path] = append(served[r.Path], r.Method)
@@ -67,18 +68,18 @@ func TestMethodsOfEveryPath(t *testing.T) {
 	verbs := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions, "BREW"}
 	for path, known := range served {
 		for _, verb := range verbs {
-			a := s.do(verb, "/v1"+path, http.Header{"X-Api-Key": {s.key}})
+			a := s.Do(verb, "/v1"+path, http.Header{"X-Api-Key": {s.Key}})
 			if !slices.Contains(known, verb) {
-				a.want(http.StatusNotFound)
-				if code := a.at("code"); code != "rest_no_route" || a.header.Get("Allow") != "" {
-					t.Errorf("%s %s: code %v, Allow %q", verb, path, code, a.header.Get("Allow"))
+				a.Want(http.StatusNotFound)
+				if code := a.At("code"); code != "rest_no_route" || a.Header.Get("Allow") != "" {
+					t.Errorf("%s %s: code %v, Allow %q", verb, path, code, a.Header.Get("Allow"))
 				}
 				continue
 			}
-			if a.status == http.StatusInternalServerError || a.status == http.StatusMethodNotAllowed {
-				t.Errorf("%s %s: status %d", verb, path, a.status)
+			if a.Status == http.StatusInternalServerError || a.Status == http.StatusMethodNotAllowed {
+				t.Errorf("%s %s: status %d", verb, path, a.Status)
 			}
-			if strings.Contains(string(a.body), "rest_no_route") {
+			if strings.Contains(string(a.Body), "rest_no_route") {
 				t.Errorf("%s %s is not a route", verb, path)
 			}
 		}
@@ -88,11 +89,11 @@ func TestMethodsOfEveryPath(t *testing.T) {
 // TestCORS sends requests like a page of another origin: an allowed origin can read every header about
 // limits; others get no CORS headers.
 func TestCORS(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) {
+	s := apitest.Small(t, func(o *handlers.Options) {
 		o.RateLimit.Enabled, o.AllowedOrigins = true, []string{"https://app.example"}
 	})
 	ask := func(origin string) http.Header {
-		return s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.key}, "Origin": {origin}}).want(http.StatusOK).header
+		return s.Do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.Key}, "Origin": {origin}}).Want(http.StatusOK).Header
 	}
 	header := ask("https://app.example")
 	expect.Equal(t, "https://app.example", header.Get("Access-Control-Allow-Origin"), "allowed origin")
@@ -118,15 +119,15 @@ func TestCORS(t *testing.T) {
 // TestHeadEqualsGet compares HEAD with GET: the same status and headers, no
 // body.
 func TestHeadEqualsGet(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	for _, r := range routesOf(t) {
 		if r.Method != http.MethodGet {
 			continue
 		}
-		key := http.Header{"X-Api-Key": {s.key}}
-		get, head := s.do(http.MethodGet, "/v1"+r.Path, key), s.do(http.MethodHead, "/v1"+r.Path, key)
-		if head.status != get.status || head.header.Get("Content-Type") != get.header.Get("Content-Type") {
-			t.Errorf("HEAD %s: %d %q, GET %d %q", r.Path, head.status, head.header.Get("Content-Type"), get.status, get.header.Get("Content-Type"))
+		key := http.Header{"X-Api-Key": {s.Key}}
+		get, head := s.Do(http.MethodGet, "/v1"+r.Path, key), s.Do(http.MethodHead, "/v1"+r.Path, key)
+		if head.Status != get.Status || head.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
+			t.Errorf("HEAD %s: %d %q, GET %d %q", r.Path, head.Status, head.Header.Get("Content-Type"), get.Status, get.Header.Get("Content-Type"))
 		}
 	}
 }
@@ -147,24 +148,24 @@ func permissions() []string {
 // single permission: only its own and the general one of its verb suffice.
 func TestRoutesNeedTheirPermission(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := ownServer(t, fixtures.Small(now))
-	s.blind = true
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	s.Blind = true
 	for _, permission := range permissions() {
-		key := http.Header{"X-Api-Key": {s.newKey(permission)}}
+		key := http.Header{"X-Api-Key": {s.NewKey(permission)}}
 		for _, r := range routesOf(t) {
 			verb, _, _ := strings.Cut(r.Permission, "_")
 			opens := r.Permission == "" || permission == r.Permission || permission == verb && !slices.Contains(keys.NamedPermissions, r.Permission)
-			a := s.do(r.Method, "/v1"+r.Path, key)
+			a := s.Do(r.Method, "/v1"+r.Path, key)
 			if opens {
-				if a.status == http.StatusForbidden && !slices.Contains(r.Also, fmt.Sprint(a.at("error", "details", "required_permission"))) {
+				if a.Status == http.StatusForbidden && !slices.Contains(r.Also, fmt.Sprint(a.At("error", "details", "required_permission"))) {
 					t.Errorf("%s %s refuses %s", r.Method, r.Path, permission)
 				}
 				continue
 			}
-			a.want(http.StatusForbidden)
+			a.Want(http.StatusForbidden)
 			want := fmt.Sprintf(`{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission %s",`+
 				`"details":{"required_permission":"%s","current_permissions":["%s"]}}}`, r.Permission, r.Permission, permission)
-			expect.Equal(t, want, string(a.body), fmt.Sprintf("%s %s with %s: %s", r.Method, r.Path, permission, a.body))
+			expect.Equal(t, want, string(a.Body), fmt.Sprintf("%s %s with %s: %s", r.Method, r.Path, permission, a.Body))
 		}
 	}
 }
@@ -172,14 +173,14 @@ func TestRoutesNeedTheirPermission(t *testing.T) {
 // TestInvalidKeysLookAlike requests every route with every kind of invalid key: the responses are equal, a
 // WordPressError for lists and otherwise an ObjectError.
 func TestInvalidKeysLookAlike(t *testing.T) {
-	s := smallServer(t)
-	revoked, key := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}})
-	if found, err := s.keys.Revoke(t.Context(), key.ID); err != nil || !found {
+	s := apitest.Small(t)
+	revoked, key := apitest.CreateKey(t, s.Keys, keys.NewKey{Permissions: []string{"read"}})
+	if found, err := s.Keys.Revoke(t.Context(), key.ID); err != nil || !found {
 		t.Fatalf("revoke: %v %v", found, err)
 	}
-	past := now.Add(-time.Second)
-	expired, _ := createKey(t, s.keys, keys.NewKey{Permissions: []string{"read"}, ExpiresAt: &past})
-	misspelt := []byte(s.key)
+	past := apitest.Now.Add(-time.Second)
+	expired, _ := apitest.CreateKey(t, s.Keys, keys.NewKey{Permissions: []string{"read"}, ExpiresAt: &past})
+	misspelt := []byte(s.Key)
 	misspelt[12] ^= 1
 	bad := map[string]http.Header{
 		"none":            {},
@@ -188,22 +189,22 @@ func TestInvalidKeysLookAlike(t *testing.T) {
 		"unknown":         {"X-Api-Key": {"lp_0123456789012345678901234567890123456789"}},
 		"revoked":         {"X-Api-Key": {revoked}},
 		"expired":         {"X-Api-Key": {expired}},
-		"another case":    {"X-Api-Key": {strings.ToLower(s.key)}},
+		"another case":    {"X-Api-Key": {strings.ToLower(s.Key)}},
 		"very long":       {"X-Api-Key": {strings.Repeat("x", 10_000)}},
 		"SQL":             {"X-Api-Key": {"' OR 1=1 -- "}},
-		"basic":           {"Authorization": {"Basic " + s.key}},
+		"basic":           {"Authorization": {"Basic " + s.Key}},
 		"bearer, unknown": {"Authorization": {"Bearer nobody"}},
 	}
 	for name, header := range bad {
 		for _, r := range routesOf(t) {
-			a := s.do(r.Method, "/v1"+r.Path, header).want(http.StatusUnauthorized)
+			a := s.Do(r.Method, "/v1"+r.Path, header).Want(http.StatusUnauthorized)
 			want := `{"status":"error","error":{"code":"unauthorized","message":"Invalid or missing API key"}}`
 			if r.List {
 				want = `{"code":"rest_forbidden","message":"Unauthorized","data":{"status":401}}`
 			}
-			challenge := a.header.Get("WWW-Authenticate")
-			if string(a.body) != want || challenge != `Bearer realm="bookside", ApiKey realm="bookside", header="X-API-Key"` {
-				t.Errorf("%s, %s %s: %q %s", name, r.Method, r.Path, challenge, a.body)
+			challenge := a.Header.Get("WWW-Authenticate")
+			if string(a.Body) != want || challenge != `Bearer realm="bookside", ApiKey realm="bookside", header="X-API-Key"` {
+				t.Errorf("%s, %s %s: %q %s", name, r.Method, r.Path, challenge, a.Body)
 			}
 		}
 	}
@@ -215,8 +216,8 @@ const noRoute = `{"code":"rest_no_route","message":"No route was found matching 
 // TestUnknownRecords requests every kind of record by ids that do not exist, by every method: each resource
 // answers in its own shape, and nothing is written. What is no id matches no route.
 func TestUnknownRecords(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	before := s.database.Snapshot(t)
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	before := s.Database.Snapshot(t)
 	notFound := func(code, noun string) string {
 		return `{"status":"error","error":{"code":"` + code + `_not_found","message":"` + noun + ` with ID %s was not found"}}`
 	}
@@ -250,8 +251,8 @@ func TestUnknownRecords(t *testing.T) {
 				path := strings.ReplaceAll(c.path, "%s", id)
 				// Invalid fields do not matter if there is no record.
 				body := map[bool]string{true: `{"notes":[],"status":[]}`}[method == http.MethodPut]
-				if a := s.write(method, path, body); a.status != http.StatusNotFound || string(a.body) != want {
-					t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
+				if a := s.Write(method, path, body); a.Status != http.StatusNotFound || string(a.Body) != want {
+					t.Errorf("%s %s: %d %s, want %s", method, path, a.Status, a.Body, want)
 				}
 			}
 		}
@@ -259,29 +260,29 @@ func TestUnknownRecords(t *testing.T) {
 	for path, code := range map[string]string{"NOBODY": "NOBODY", "no%20body": "NO BODY", "%F0%9F%98%80": "😀"} {
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
 			want := `{"status":"error","error":{"code":"coupon_not_found","message":"Coupon with code ` + code + ` was not found"}}`
-			if a := s.write(method, "/coupons/"+path, ""); a.status != http.StatusNotFound || string(a.body) != want {
-				t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
+			if a := s.Write(method, "/coupons/"+path, ""); a.Status != http.StatusNotFound || string(a.Body) != want {
+				t.Errorf("%s %s: %d %s, want %s", method, path, a.Status, a.Body, want)
 			}
 		}
 	}
 	// An invoice of another order.
-	wantCode(t, s.write(http.MethodPut, "/orders/1403/invoices/10", `{"status":"void"}`), http.StatusNotFound, "invoice_not_found")
-	wantNoWrites(t, "unknown records", before)
+	apitest.WantCode(t, s.Write(http.MethodPut, "/orders/1403/invoices/10", `{"status":"void"}`), http.StatusNotFound, "invoice_not_found")
+	apitest.WantNoWrites(t, "unknown records", before)
 	for _, id := range []string{"%37", "07", "0000000007", "7/"} {
-		expect.Equal(t, string(s.get("/bookings/7").want(http.StatusOK).body), string(s.get("/bookings/"+id).body), fmt.Sprintf("/bookings/%s", id))
+		expect.Equal(t, string(s.Get("/bookings/7").Want(http.StatusOK).Body), string(s.Get("/bookings/"+id).Body), fmt.Sprintf("/bookings/%s", id))
 	}
 }
 
 // TestBasePaths requests every base path, with and without slashes around it.
 func TestBasePaths(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	for _, path := range []string{"/v1/status", "/v1/status/", "/wp-json/latepoint-api/v1/status", "/wp-json/latepoint-api/v1/status/",
 		"//wp-json/latepoint-api/v1/status", "///wp-json/latepoint-api/v1/status//", "//v1/status", "//?rest_route=/latepoint-api/v1/status", "//v1/bookings/%37/"} {
-		s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
+		s.Do(http.MethodGet, path, http.Header{"X-Api-Key": {s.Key}}).Want(http.StatusOK)
 	}
 	for _, path := range []string{"/status", "/v2/status", "/v1/nothing", "/v1/bookings/1/nothing", "/v1/bookings/abc", "/v1/bookings/-1", "/v1/bookings/1.5",
 		"/wp-json//latepoint-api/v1/status", "/wp-json/latepoint-api/v1//status", "//example.org/v1/status"} {
-		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusNotFound)
-		expect.Equal(t, noRoute, string(a.body), fmt.Sprintf("%s: %s", path, a.body))
+		a := s.Do(http.MethodGet, path, http.Header{"X-Api-Key": {s.Key}}).Want(http.StatusNotFound)
+		expect.Equal(t, noRoute, string(a.Body), fmt.Sprintf("%s: %s", path, a.Body))
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/fixtures/wpdbtest"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 	"github.com/bookside/bookside/handlers/monitor"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
@@ -85,32 +86,32 @@ func wantSamples(t *testing.T, families map[string]*dto.MetricFamily, name strin
 func TestMetricsOfRequests(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{Version: "v1.2.3", Commit: "abc", Go: "go1.26"})
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) {
+	s := apitest.NewServer(t, fixtures.New(t, fixtures.Small(apitest.Now)), func(o *handlers.Options) {
 		o.Metrics = metrics
 		o.FailedKeysPerMinute = 1
 		o.RateLimit.Enabled = true
 		o.RateLimit.Live.PerMinute = 5
 	})
-	s.get("/agents").want(http.StatusOK)
-	s.get("/agents/1").want(http.StatusOK)
-	s.get("/agents/2").want(http.StatusOK)
-	s.do(http.MethodHead, "/wp-json/latepoint-api/v1/agents/1", http.Header{"X-Api-Key": {s.key}}).want(http.StatusOK)
-	s.get("/agents/999999").want(http.StatusNotFound)
-	s.get("/agents").want(http.StatusTooManyRequests)
-	s.do(http.MethodGet, "/v1/agents", nil).want(http.StatusUnauthorized)
+	s.Get("/agents").Want(http.StatusOK)
+	s.Get("/agents/1").Want(http.StatusOK)
+	s.Get("/agents/2").Want(http.StatusOK)
+	s.Do(http.MethodHead, "/wp-json/latepoint-api/v1/agents/1", http.Header{"X-Api-Key": {s.Key}}).Want(http.StatusOK)
+	s.Get("/agents/999999").Want(http.StatusNotFound)
+	s.Get("/agents").Want(http.StatusTooManyRequests)
+	s.Do(http.MethodGet, "/v1/agents", nil).Want(http.StatusUnauthorized)
 	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
-		s.do(http.MethodGet, "/v1/agents", http.Header{"X-Api-Key": {"nobody"}}).want(status)
+		s.Do(http.MethodGet, "/v1/agents", http.Header{"X-Api-Key": {"nobody"}}).Want(status)
 	}
 	for i := range 50 {
-		s.do(http.MethodGet, fmt.Sprintf("/v1/wp-login-%d.php?token=%d", i, i), nil).want(http.StatusNotFound)
-		s.do(fmt.Sprintf("X%d", i), "/v1/agents", nil).want(http.StatusNotFound)
+		s.Do(http.MethodGet, fmt.Sprintf("/v1/wp-login-%d.php?token=%d", i, i), nil).Want(http.StatusNotFound)
+		s.Do(fmt.Sprintf("X%d", i), "/v1/agents", nil).Want(http.StatusNotFound)
 	}
 	metrics.ConnectionDropped()
-	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 3), Bookings: 40}, 2, now)
-	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 1), Bookings: 41}, 0, now)
+	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 3), Bookings: 40}, 2, apitest.Now)
+	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 1), Bookings: 41}, 0, apitest.Now)
 
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	got := scrapeFrom(t, admin, metrics)
 	wantSamples(t, got, "bookside_requests_total", map[string]float64{
 		"key_id=1 method=GET route=/agents status=200":      1,
@@ -135,7 +136,7 @@ func TestMetricsOfRequests(t *testing.T) {
 	wantSamples(t, got, "bookside_overlaps", map[string]float64{"": 1})
 	wantSamples(t, got, "bookside_overlaps_found_total", map[string]float64{"": 2})
 	wantSamples(t, got, "bookside_overlap_bookings", map[string]float64{"": 41})
-	wantSamples(t, got, "bookside_overlap_check_timestamp_seconds", map[string]float64{"": float64(now.Unix())})
+	wantSamples(t, got, "bookside_overlap_check_timestamp_seconds", map[string]float64{"": float64(apitest.Now.Unix())})
 	wantSamples(t, got, "bookside_build_info", map[string]float64{"commit=abc goversion=go1.26 version=v1.2.3": 1})
 	wantSamples(t, got, "bookside_db_connections_limit", map[string]float64{"": 4})
 	wantSamples(t, got, "bookside_db_up", map[string]float64{"": 1})
@@ -151,7 +152,7 @@ func TestMetricsOfRequests(t *testing.T) {
 
 // TestMetricsOfReadiness: an inactive site is distinguished from a database that is down.
 func TestMetricsOfReadiness(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	broken, _ := wpdbtest.Mock(t)
 	down := map[string]float64{"": 0}
 	for _, c := range []struct {
@@ -161,12 +162,12 @@ func TestMetricsOfReadiness(t *testing.T) {
 		site, db map[string]float64 // nil if absent
 	}{
 		{"", nil, 0, nil, nil},
-		{"", s.platform, 1, map[string]float64{"reason=none": 1}, map[string]float64{"": 1}},
-		{"UPDATE wp_options SET option_value = '' WHERE option_name = 'active_plugins'", s.platform, 0, map[string]float64{"reason=plugin_inactive": 0}, map[string]float64{"": 1}},
-		{"DROP TABLE wp_options", s.platform, 0, map[string]float64{"reason=no_wordpress": 0}, map[string]float64{"": 1}},
-		{"", session.NewPlatform(broken, fixedClock), 0, nil, down},
+		{"", s.Platform, 1, map[string]float64{"reason=none": 1}, map[string]float64{"": 1}},
+		{"UPDATE wp_options SET option_value = '' WHERE option_name = 'active_plugins'", s.Platform, 0, map[string]float64{"reason=plugin_inactive": 0}, map[string]float64{"": 1}},
+		{"DROP TABLE wp_options", s.Platform, 0, map[string]float64{"reason=no_wordpress": 0}, map[string]float64{"": 1}},
+		{"", session.NewPlatform(broken, apitest.FixedClock), 0, nil, down},
 	} {
-		s.database.Execute(t, c.arrange)
+		s.Database.Execute(t, c.arrange)
 		metrics, admin := monitor.NewMetrics(monitor.Build{}), newAdmin()
 		if c.platform != nil {
 			admin.Started(c.platform)
@@ -183,10 +184,10 @@ func TestMetricsOfReadiness(t *testing.T) {
 
 // TestMetricsOfTheReport: the level of each entry of the report is a metric.
 func TestMetricsOfTheReport(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
-	changeSince(t, s.database, now.Add(-90*time.Second))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	changeSince(t, s.Database, apitest.Now.Add(-90*time.Second))
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	got := samples(scrapeFrom(t, admin, monitor.NewMetrics(monitor.Build{}))["bookside_report_level"])
 	for code, want := range map[monitor.Code]float64{monitor.ChangesLate: 2, monitor.JobsUnscheduled: 1, monitor.WebhooksGood: 0, monitor.Plugin: 0} {
 		if level, ok := got["code="+string(code)]; !ok || level != want {
@@ -205,10 +206,10 @@ func changeSince(t *testing.T, database *fixtures.Database, at time.Time) {
 func TestMetricsOfConflicts(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
-	s := newWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) { o.Metrics = metrics })
-	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
-	s.write(http.MethodPost, "/bookings", friday("customer_id", `10`)).want(http.StatusConflict)
-	s.write(http.MethodPost, "/bookings/bulk", "["+friday()+","+friday("start_time", `"14:00"`)+","+friday()+"]").want(http.StatusMultiStatus)
+	s := apitest.NewWriter(t, fixtures.SiteA().WithFewBookings(), func(o *handlers.Options) { o.Metrics = metrics })
+	s.Write(http.MethodPost, "/bookings", apitest.Friday()).Want(http.StatusCreated)
+	s.Write(http.MethodPost, "/bookings", apitest.Friday("customer_id", `10`)).Want(http.StatusConflict)
+	s.Write(http.MethodPost, "/bookings/bulk", "["+apitest.Friday()+","+apitest.Friday("start_time", `"14:00"`)+","+apitest.Friday()+"]").Want(http.StatusMultiStatus)
 	wantSamples(t, scrape(t, metrics), "bookside_booking_conflicts_total", map[string]float64{"": 3})
 }
 
@@ -216,9 +217,9 @@ func TestMetricsOfConflicts(t *testing.T) {
 func TestMetricsOfFallbacks(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
-	s.get("/agents").want(http.StatusOK)
-	s.get("/agents").want(http.StatusOK)
+	s := apitest.NewServer(t, fixtures.New(t, fixtures.Small(apitest.Now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
+	s.Get("/agents").Want(http.StatusOK)
+	s.Get("/agents").Want(http.StatusOK)
 	wantSamples(t, scrape(t, metrics), "bookside_rate_limit_fallbacks_total", map[string]float64{"": 2})
 }
 
@@ -233,7 +234,7 @@ func withoutRedis(t *testing.T) func(*handlers.Options) {
 	})
 	return func(o *handlers.Options) {
 		o.RateLimit.Enabled = true
-		o.RateLimit.Shared = ratelimit.NewSharedCounter(client, "site", time.Second, fixedClock, slog.New(slog.DiscardHandler))
+		o.RateLimit.Shared = ratelimit.NewSharedCounter(client, "site", time.Second, apitest.FixedClock, slog.New(slog.DiscardHandler))
 	}
 }
 
@@ -241,11 +242,11 @@ func withoutRedis(t *testing.T) func(*handlers.Options) {
 func TestKeysBeyondALimitShareALabel(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)), func(o *handlers.Options) { o.Metrics = metrics })
+	s := apitest.NewServer(t, fixtures.New(t, fixtures.Small(apitest.Now)), func(o *handlers.Options) { o.Metrics = metrics })
 	const keys = 203
 	for range keys {
-		key := s.newKey("read")
-		s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {key}}).want(http.StatusOK)
+		key := s.NewKey("read")
+		s.Do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {key}}).Want(http.StatusOK)
 	}
 	values := samples(scrape(t, metrics)["bookside_requests_total"])
 	if got := values["key_id=other method=GET route=/status status=200"]; got != keys-200 || len(values) != 201 {
@@ -312,21 +313,21 @@ func labelsOf(family *dto.MetricFamily) string {
 func TestMetricsDocument(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
-	s := newServer(t, fixtures.New(t, fixtures.Small(now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
-	s.get("/agents").want(http.StatusOK)
-	s.post(servicesMessage).want(http.StatusOK)
-	metrics.ObserveWebhooks(jobs.NewWorker(s.hooks, s.keys, slog.New(slog.DiscardHandler), jobs.WorkerOptions{}))
+	s := apitest.NewServer(t, fixtures.New(t, fixtures.Small(apitest.Now)), withoutRedis(t), func(o *handlers.Options) { o.Metrics = metrics })
+	s.Get("/agents").Want(http.StatusOK)
+	post(s, servicesMessage).Want(http.StatusOK)
+	metrics.ObserveWebhooks(jobs.NewWorker(s.Hooks, s.Keys, slog.New(slog.DiscardHandler), jobs.WorkerOptions{}))
 	text := strings.Builder{}
 	text.WriteString(metricsIntroduction)
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	families := scrapeFrom(t, admin, metrics)
 	for _, name := range slices.Sorted(maps.Keys(families)) {
 		if family := families[name]; strings.HasPrefix(name, "bookside_") {
 			fmt.Fprintf(&text, "| `%s` | %s | %s | %s |\n", name, strings.ToLower(family.GetType().String()), labelsOf(family), family.GetHelp())
 		}
 	}
-	if *update {
+	if *apitest.Update {
 		expect.NoError(t, os.WriteFile("METRICS.md", []byte(text.String()), 0o644))
 		return
 	}
@@ -439,7 +440,7 @@ func TestMonitoringUsesOurMetrics(t *testing.T) {
 			row := metrics[selection[1]]
 			if row == "" {
 				row = metrics[regexp.MustCompile("_(bucket|sum|count)$").ReplaceAllString(selection[1], "")]
-				wantContains(t, "| histogram |", row, "%s: %s", e.where, selection[1])
+				apitest.WantContains(t, "| histogram |", row, "%s: %s", e.where, selection[1])
 			} else if strings.Contains(row, "| histogram |") {
 				t.Errorf("%s: %s is a histogram", e.where, selection[1])
 			}
@@ -450,7 +451,7 @@ func TestMonitoringUsesOurMetrics(t *testing.T) {
 				}
 				if strings.Contains(row, "`"+m[1]+"`: ") && alternative.MatchString(m[3]) {
 					for value := range strings.SplitSeq(m[3], "|") {
-						wantContains(t, "`"+value+"`", row, "%s: %s of %s", e.where, m[1], selection[1])
+						apitest.WantContains(t, "`"+value+"`", row, "%s: %s of %s", e.where, m[1], selection[1])
 					}
 				}
 			}
@@ -488,6 +489,6 @@ func TestAlertRules(t *testing.T) {
 	tests, err := os.ReadFile(rulesTestFile)
 	expect.NoError(t, err)
 	for _, e := range ruleExpressions(t) {
-		wantContains(t, `alertname="`+e.where+`"`, string(tests), "tests of rules, in which %s fires,", e.where)
+		apitest.WantContains(t, `alertname="`+e.where+`"`, string(tests), "tests of rules, in which %s fires,", e.where)
 	}
 }

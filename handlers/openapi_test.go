@@ -19,55 +19,48 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
-	"github.com/getkin/kin-openapi/openapi3"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/browser"
 	"github.com/bookside/bookside/fixtures/expect"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 // TestOpenAPI compares the document with the golden one, and requests it under every base path without a
 // key.
 func TestOpenAPI(t *testing.T) {
-	s := smallServer(t)
-	golden(t, "openapi", s.do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).body)
+	s := apitest.Small(t)
+	apitest.Golden(t, "openapi", s.Do(http.MethodGet, "/openapi.json", nil).Want(http.StatusOK).Body)
 	for path, server := range map[string]string{"/v1": "/v1", "/wp-json/latepoint-api/v1": "/wp-json/latepoint-api/v1"} {
-		a := s.do(http.MethodGet, path+"/openapi.json", nil).want(http.StatusOK)
-		expect.Equal[any](t, server, a.at("servers", 0, "url"), fmt.Sprintf("%s: server", path))
-		tag := a.header.Get("ETag")
-		if again := s.do(http.MethodGet, path+"/openapi.json", http.Header{"If-None-Match": {tag}}).want(http.StatusNotModified); len(again.body) > 0 {
+		a := s.Do(http.MethodGet, path+"/openapi.json", nil).Want(http.StatusOK)
+		expect.Equal[any](t, server, a.At("servers", 0, "url"), fmt.Sprintf("%s: server", path))
+		tag := a.Header.Get("ETag")
+		if again := s.Do(http.MethodGet, path+"/openapi.json", http.Header{"If-None-Match": {tag}}).Want(http.StatusNotModified); len(again.Body) > 0 {
 			t.Errorf("%s: a body with 304", path)
 		}
 	}
 }
 
-func bodyProperties(operation *openapi3.Operation) openapi3.Schemas {
-	if operation.RequestBody == nil {
-		return nil
-	}
-	return operation.RequestBody.Value.Content["application/json"].Schema.Value.Properties
-}
-
 // TestDocsInABrowser enters a key and sends a read and a rehearsal, at two addresses. The page contacts only the
 // server, and asks it to name every mistake.
 func TestDocsInABrowser(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Sec-Fetch-Site") != "" && r.Header.Get("X-Api-Key") != "" && r.Header.Get("Prefer") != "handling=strict" {
 			t.Errorf("%s %s prefers %q", r.Method, r.URL.Path, r.Header.Get("Prefer"))
 		}
-		s.handler.ServeHTTP(w, r)
+		s.Handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
 	page := browser.New(t)
-	s.send(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {s.key}}, "").want(http.StatusOK) // the use of the key is noted
-	before := s.database.Snapshot(t)
+	s.Send(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {s.Key}}, "").Want(http.StatusOK) // the use of the key is noted
+	before := s.Database.Snapshot(t)
 	for _, path := range []string{"/docs", "/wp-json/latepoint-api/v1/docs/"} {
 		traffic := browser.Watch(page, t)
 		expect.NoError(t, chromedp.Do(page, chromedp.EmulateViewport(1200, 1000), chromedp.Navigate(server.URL+path)))
 		for operation, method := range map[string]string{"bookings-listBookings": "get", "bookings-createBooking": "post"} {
-			got, err := chromedp.Run(page, chromedp.Evaluate[executed](fmt.Sprintf(executeScript, s.key, operation, method), chromedp.EvalAwaitPromise))
+			got, err := chromedp.Run(page, chromedp.Evaluate[executed](fmt.Sprintf(executeScript, s.Key, operation, method), chromedp.EvalAwaitPromise))
 			if err != nil || got.Status != http.StatusOK || !strings.Contains(got.Body, `"booking_code"`) {
 				t.Errorf("%s, %s: status %d, %v: %.500s", path, operation, got.Status, err, got.Body)
 			}
@@ -76,7 +69,7 @@ func TestDocsInABrowser(t *testing.T) {
 			t.Error(fault)
 		}
 	}
-	wantNoWrites(t, "a rehearsal", before)
+	apitest.WantNoWrites(t, "a rehearsal", before)
 }
 
 // executed is a response shown on the page.
@@ -119,23 +112,23 @@ const executeScript = `(async () => {
 // TestSwaggerUIMatchesItsChecksums compares the embedded Swagger UI with the
 // checksums of the release.
 func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	sums, err := os.Open("openapi/swaggerui/SHA256SUMS")
 	expect.NoError(t, err)
 	defer sums.Close()
 	files := 0
 	for lines := bufio.NewScanner(sums); lines.Scan(); files++ {
 		sum, name, _ := strings.Cut(lines.Text(), "  ")
-		plain := s.do(http.MethodGet, "/v1/docs/"+name, nil).want(http.StatusOK)
-		if got := sha256.Sum256(plain.body); hex.EncodeToString(got[:]) != sum {
+		plain := s.Do(http.MethodGet, "/v1/docs/"+name, nil).Want(http.StatusOK)
+		if got := sha256.Sum256(plain.Body); hex.EncodeToString(got[:]) != sum {
 			t.Errorf("%s differs from its checksum", name)
 		}
-		zipped := s.do(http.MethodGet, "/v1/docs/"+name, http.Header{"Accept-Encoding": {"gzip, br"}}).want(http.StatusOK)
-		r, err := gzip.NewReader(bytes.NewReader(zipped.body))
+		zipped := s.Do(http.MethodGet, "/v1/docs/"+name, http.Header{"Accept-Encoding": {"gzip, br"}}).Want(http.StatusOK)
+		r, err := gzip.NewReader(bytes.NewReader(zipped.Body))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if content, err := io.ReadAll(r); err != nil || !bytes.Equal(content, plain.body) {
+		if content, err := io.ReadAll(r); err != nil || !bytes.Equal(content, plain.Body) {
 			t.Errorf("%s differs when compressed: %v", name, err)
 		}
 	}
@@ -144,42 +137,42 @@ func TestSwaggerUIMatchesItsChecksums(t *testing.T) {
 
 // TestDocsHeaders requests every file of the page, and files that do not belong to it.
 func TestDocsHeaders(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	for path, typ := range map[string]string{
 		"/": "text/html", "/docs/docs.front.css": "text/css", "/docs": "text/html", "/v1/docs": "text/html", "/docs/docs.js": "text/javascript", "/v1/docs/swagger-ui.css": "text/css",
 		"/docs/LICENSE": "text/plain", "/docs/NOTICE": "text/plain", "/docs/swagger-ui-bundle.js.LICENSE.txt": "text/plain",
 	} {
-		a := s.do(http.MethodGet, path, nil).want(http.StatusOK)
-		if got := a.header.Get("Content-Type"); !strings.HasPrefix(got, typ) {
+		a := s.Do(http.MethodGet, path, nil).Want(http.StatusOK)
+		if got := a.Header.Get("Content-Type"); !strings.HasPrefix(got, typ) {
 			t.Errorf("%s: Content-Type %q", path, got)
 		}
-		policy := a.header.Get("Content-Security-Policy")
+		policy := a.Header.Get("Content-Security-Policy")
 		if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
 			t.Errorf("%s: Content-Security-Policy %q", path, policy)
 		}
 	}
 	for _, path := range []string{"/docs/renew", "/docs/nothing.js", "/docs/..%2Fapi.go", "/v1/docs/swaggerui/docs.js"} {
-		s.do(http.MethodGet, path, nil).want(http.StatusNotFound)
+		s.Do(http.MethodGet, path, nil).Want(http.StatusNotFound)
 	}
-	a := s.do(http.MethodGet, "/v1/docs/", nil).want(http.StatusPermanentRedirect)
-	expect.Equal(t, "../docs", a.header.Get("Location"), "a trailing slash redirects to")
+	a := s.Do(http.MethodGet, "/v1/docs/", nil).Want(http.StatusPermanentRedirect)
+	expect.Equal(t, "../docs", a.Header.Get("Location"), "a trailing slash redirects to")
 }
 
 // TestFrontPageLeadsOn follows the links of the page at the root.
 func TestFrontPageLeadsOn(t *testing.T) {
-	s := smallServer(t)
-	front := s.do(http.MethodGet, "/", nil).want(http.StatusOK)
-	links := regexp.MustCompile(`href="([a-z][^":]*)"`).FindAllSubmatch(front.body, -1)
+	s := apitest.Small(t)
+	front := s.Do(http.MethodGet, "/", nil).Want(http.StatusOK)
+	links := regexp.MustCompile(`href="([a-z][^":]*)"`).FindAllSubmatch(front.Body, -1)
 	expect.Equal(t, 3, len(links), "links")
 	for _, link := range links {
-		s.do(http.MethodGet, "/"+string(link[1]), nil).want(http.StatusOK)
+		s.Do(http.MethodGet, "/"+string(link[1]), nil).Want(http.StatusOK)
 	}
-	s.do(http.MethodPost, "/", nil).want(http.StatusNotFound)
+	s.Do(http.MethodPost, "/", nil).Want(http.StatusNotFound)
 }
 
 // TestEveryFieldHasAText: each field and parameter of the document has a text, and each text in compat/texts is in the document.
 func TestEveryFieldHasAText(t *testing.T) {
-	document := smallServer(t).do(http.MethodGet, "/openapi.json", nil).want(http.StatusOK).object()
+	document := apitest.Small(t).Do(http.MethodGet, "/openapi.json", nil).Want(http.StatusOK).Object()
 	said := map[string]bool{}
 	var read func(path string, value any)
 	read = func(path string, value any) {

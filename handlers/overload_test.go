@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
@@ -27,44 +26,44 @@ import (
 // everything is served, one request after the other.
 func TestRequestsNeedOneConnection(t *testing.T) {
 	t.Parallel()
-	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Minute)
+	s := apitest.NewServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Minute)
 	for _, r := range routesOf(t) {
 		if r.Method == http.MethodGet {
-			if a := s.get(r.Path); a.status >= http.StatusInternalServerError {
-				t.Errorf("GET %s: status %d: %s", r.Path, a.status, a.body)
+			if a := s.Get(r.Path); a.Status >= http.StatusInternalServerError {
+				t.Errorf("GET %s: status %d: %s", r.Path, a.Status, a.Body)
 			}
 		}
 	}
 	const customer = `"customer":{"first_name":"Rita","last_name":"Neu","email":"rita.neu@example.test","phone":"+49 30 1234"}`
 	monday := func(fields ...string) string {
-		return friday(append([]string{"start_date", `"2027-02-08"`}, fields...)...)
+		return apitest.Friday(append([]string{"start_date", `"2027-02-08"`}, fields...)...)
 	}
 	once := []string{"Idempotency-Key", "a"}
-	booking := fmt.Sprint(s.write(http.MethodPost, "/bookings", friday(), once...).want(http.StatusCreated).at("data", "id"))
-	s.write(http.MethodPost, "/bookings", friday(), once...).want(http.StatusCreated)
-	s.write(http.MethodPost, "/bookings", strings.Replace(monday("customer_id", ""), "{", "{"+customer+",", 1)).want(http.StatusCreated)
-	s.write(http.MethodPost, "/bookings/bulk", "["+monday("start_date", `"2027-02-15"`)+","+monday("start_time", `"13:00"`)+"]", once...).want(http.StatusCreated)
-	s.write(http.MethodPost, "/bookings/bulk", "["+monday("start_date", `"2027-02-22"`)+"]").want(http.StatusCreated)
-	s.write(http.MethodPut, "/bookings/"+booking, `{"start_time":"11:00","price":"77","notes":"moved"}`).want(http.StatusOK)
-	s.write(http.MethodDelete, "/bookings/"+booking+"?force=true", "").want(http.StatusOK)
-	created := fmt.Sprint(s.write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"cf_a":"b"}}`, once...).want(http.StatusCreated).at("data", "id"))
-	s.write(http.MethodPut, "/customers/"+created, `{"email":"ute.alt@example.test"}`).want(http.StatusOK)
-	s.write(http.MethodDelete, "/customers/"+created+"?force=true", "").want(http.StatusOK)
-	s.write(http.MethodPost, "/services", `{"name":"Walk","duration":30,"charge_amount":10}`, once...).want(http.StatusCreated)
-	order := fmt.Sprint(s.write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":50,"total":50}`, once...).want(http.StatusCreated).at("id"))
-	s.write(http.MethodPut, "/orders/"+order, `{"total":60}`).want(http.StatusOK)
-	payment := fmt.Sprint(s.write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":5}`, once...).want(http.StatusCreated).at("data", "id"))
-	s.write(http.MethodPut, "/payments/"+payment, `{"amount":6}`).want(http.StatusOK)
+	booking := fmt.Sprint(s.Write(http.MethodPost, "/bookings", apitest.Friday(), once...).Want(http.StatusCreated).At("data", "id"))
+	s.Write(http.MethodPost, "/bookings", apitest.Friday(), once...).Want(http.StatusCreated)
+	s.Write(http.MethodPost, "/bookings", strings.Replace(monday("customer_id", ""), "{", "{"+customer+",", 1)).Want(http.StatusCreated)
+	s.Write(http.MethodPost, "/bookings/bulk", "["+monday("start_date", `"2027-02-15"`)+","+monday("start_time", `"13:00"`)+"]", once...).Want(http.StatusCreated)
+	s.Write(http.MethodPost, "/bookings/bulk", "["+monday("start_date", `"2027-02-22"`)+"]").Want(http.StatusCreated)
+	s.Write(http.MethodPut, "/bookings/"+booking, `{"start_time":"11:00","price":"77","notes":"moved"}`).Want(http.StatusOK)
+	s.Write(http.MethodDelete, "/bookings/"+booking+"?force=true", "").Want(http.StatusOK)
+	created := fmt.Sprint(s.Write(http.MethodPost, "/customers", `{"first_name":"Ute","last_name":"Neu","email":"ute.neu@example.test","custom_fields":{"cf_a":"b"}}`, once...).Want(http.StatusCreated).At("data", "id"))
+	s.Write(http.MethodPut, "/customers/"+created, `{"email":"ute.alt@example.test"}`).Want(http.StatusOK)
+	s.Write(http.MethodDelete, "/customers/"+created+"?force=true", "").Want(http.StatusOK)
+	s.Write(http.MethodPost, "/services", `{"name":"Walk","duration":30,"charge_amount":10}`, once...).Want(http.StatusCreated)
+	order := fmt.Sprint(s.Write(http.MethodPost, "/orders", `{"customer_id":9,"subtotal":50,"total":50}`, once...).Want(http.StatusCreated).At("id"))
+	s.Write(http.MethodPut, "/orders/"+order, `{"total":60}`).Want(http.StatusOK)
+	payment := fmt.Sprint(s.Write(http.MethodPost, "/payments", `{"order_id":`+order+`,"amount":5}`, once...).Want(http.StatusCreated).At("data", "id"))
+	s.Write(http.MethodPut, "/payments/"+payment, `{"amount":6}`).Want(http.StatusOK)
 
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
 			if i%2 == 0 {
-				s.get("/bookings?per_page=5")
+				s.Get("/bookings?per_page=5")
 				return
 			}
 			body := fmt.Sprintf(`{"first_name":"Ida","last_name":"Neu","email":"ida%d@example.test"}`, i)
-			s.write(http.MethodPost, "/customers", body, "Idempotency-Key", "many"+fmt.Sprint(i)).want(http.StatusCreated)
+			s.Write(http.MethodPost, "/customers", body, "Idempotency-Key", "many"+fmt.Sprint(i)).Want(http.StatusCreated)
 		})
 	}
 	all.Wait()
@@ -112,23 +111,23 @@ func TestOverloadedServerAsksToRetry(t *testing.T) {
 	}{"no connection": {1, 0}, "no place": {4, 1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database := fixtures.New(t, fixtures.Small(now))
-			s := newServerOver(t, database, c.connections, 10*time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = c.places })
-			s.get("/agents").want(http.StatusOK)
+			database := fixtures.New(t, fixtures.Small(apitest.Now))
+			s := apitest.NewServerOver(t, database, c.connections, 10*time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = c.places })
+			s.Get("/agents").Want(http.StatusOK)
 			unlock := lockAgents(t, database)
-			running := make(chan answer, 1)
-			go func() { running <- s.get("/agents") }()
+			running := make(chan apitest.Answer, 1)
+			go func() { running <- s.Get("/agents") }()
 			waitForLocks(t, database, 1)
 			for _, r := range routesOf(t) {
-				a := s.do(r.Method, "/v1"+r.Path, http.Header{"X-Api-Key": {s.key}}).want(http.StatusServiceUnavailable)
-				if a.at("code") != "platform_not_available" || a.header.Get("Retry-After") == "" {
-					t.Errorf("%s %s: %s, Retry-After %q", r.Method, r.Path, a.body, a.header.Get("Retry-After"))
+				a := s.Do(r.Method, "/v1"+r.Path, http.Header{"X-Api-Key": {s.Key}}).Want(http.StatusServiceUnavailable)
+				if a.At("code") != "platform_not_available" || a.Header.Get("Retry-After") == "" {
+					t.Errorf("%s %s: %s, Retry-After %q", r.Method, r.Path, a.Body, a.Header.Get("Retry-After"))
 				}
 			}
-			s.do(http.MethodGet, "/v1/nothing", nil).want(http.StatusNotFound)
+			s.Do(http.MethodGet, "/v1/nothing", nil).Want(http.StatusNotFound)
 			unlock()
-			(<-running).want(http.StatusOK)
-			s.get("/agents").want(http.StatusOK)
+			(<-running).Want(http.StatusOK)
+			s.Get("/agents").Want(http.StatusOK)
 		})
 	}
 }
@@ -138,16 +137,16 @@ func TestOverloadedServerAsksToRetry(t *testing.T) {
 func TestClientsThatHangUp(t *testing.T) {
 	t.Parallel()
 	const connections = 2
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServerOver(t, database, connections, time.Minute)
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
+	s := apitest.NewServerOver(t, database, connections, time.Minute)
 	unlock := lockAgents(t, database)
 	ctx, hangUp := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	get := func(ctx context.Context) {
 		clients.Go(func() {
 			request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/agents", nil)
-			request.Header.Set("X-Api-Key", s.key)
-			s.serve(request)
+			request.Header.Set("X-Api-Key", s.Key)
+			s.Serve(request)
 		})
 	}
 	for range 5 * connections {
@@ -165,22 +164,22 @@ func TestClientsThatHangUp(t *testing.T) {
 	}
 	unlock()
 	clients.Wait()
-	s.get("/agents").want(http.StatusOK)
+	s.Get("/agents").Want(http.StatusOK)
 }
 
 // TestKeyHasHalfOfThePlaces: the requests of one key leave half of the places to others.
 func TestKeyHasHalfOfThePlaces(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServerOver(t, database, 8, time.Minute, func(o *handlers.Options) { o.MaxConcurrent = 4 })
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
+	s := apitest.NewServerOver(t, database, 8, time.Minute, func(o *handlers.Options) { o.MaxConcurrent = 4 })
 	unlock := lockAgents(t, database)
 	var running sync.WaitGroup
-	get := func() { running.Go(func() { s.get("/agents").want(http.StatusOK) }) }
+	get := func() { running.Go(func() { s.Get("/agents").Want(http.StatusOK) }) }
 	get()
 	get()
 	waitForLocks(t, database, 2)
-	s.get("/status").want(http.StatusServiceUnavailable)
-	s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.newKey("read")}}).want(http.StatusOK)
+	s.Get("/status").Want(http.StatusServiceUnavailable)
+	s.Do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {s.NewKey("read")}}).Want(http.StatusOK)
 	unlock()
 	running.Wait()
 }
@@ -202,21 +201,21 @@ func TestBulkWithoutConnection(t *testing.T) {
 	t.Parallel()
 	metrics := monitor.NewMetrics(monitor.Build{})
 	database := fixtures.New(t, fixtures.SiteA())
-	s := newServerOver(t, database, 1, 10*time.Millisecond, func(o *handlers.Options) { o.Metrics = metrics })
-	s.get("/status").want(http.StatusOK)
+	s := apitest.NewServerOver(t, database, 1, 10*time.Millisecond, func(o *handlers.Options) { o.Metrics = metrics })
+	s.Get("/status").Want(http.StatusOK)
 	var unlock func()
-	running := make(chan answer, 1)
-	body := callbackReader{strings.NewReader("[" + friday() + "," + friday("start_time", `"14:00"`) + "]"), sync.OnceFunc(func() {
+	running := make(chan apitest.Answer, 1)
+	body := callbackReader{strings.NewReader("[" + apitest.Friday() + "," + apitest.Friday("start_time", `"14:00"`) + "]"), sync.OnceFunc(func() {
 		unlock = lockAgents(t, database)
-		go func() { running <- s.get("/agents") }()
+		go func() { running <- s.Get("/agents") }()
 		waitForLocks(t, database, 1)
 	})}
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/bookings/bulk", body)
-	request.Header = http.Header{"X-Api-Key": {s.key}, "Content-Type": {jsonType}}
-	a := s.serve(request)
+	request.Header = http.Header{"X-Api-Key": {s.Key}, "Content-Type": {apitest.JSONType}}
+	a := s.Serve(request)
 	unlock()
 	<-running
-	a.want(http.StatusServiceUnavailable)
+	a.Want(http.StatusServiceUnavailable)
 	wantSamples(t, scrape(t, metrics), "bookside_requests_refused_total", map[string]float64{
 		"reason=rate_limit": 0, "reason=failed_keys": 0, "reason=overload": 0, "reason=no_connection": 1,
 	})
@@ -225,61 +224,15 @@ func TestBulkWithoutConnection(t *testing.T) {
 // TestRequestTimeout: a request that exceeds the time limit gets 503, and frees its connection and slot.
 func TestRequestTimeout(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServerOver(t, database, 1, time.Minute, func(o *handlers.Options) { o.RequestTimeout, o.MaxConcurrent = 2*time.Second, 1 })
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
+	s := apitest.NewServerOver(t, database, 1, time.Minute, func(o *handlers.Options) { o.RequestTimeout, o.MaxConcurrent = 2*time.Second, 1 })
 	unlock := lockAgents(t, database)
-	a := s.get("/agents").want(http.StatusServiceUnavailable)
-	if want := `{"code":"platform_not_available","message":"The booking platform is not available","data":{"status":503}}`; string(a.body) != want || a.header.Get("Retry-After") == "" {
-		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	a := s.Get("/agents").Want(http.StatusServiceUnavailable)
+	if want := `{"code":"platform_not_available","message":"The booking platform is not available","data":{"status":503}}`; string(a.Body) != want || a.Header.Get("Retry-After") == "" {
+		t.Errorf("%s, Retry-After %q", a.Body, a.Header.Get("Retry-After"))
 	}
 	unlock()
-	s.get("/agents").want(http.StatusOK)
-}
-
-// listen serves over real connections with small buffers.
-func (s *server) listen() (address string) {
-	s.t.Helper()
-	server := httptest.NewUnstartedServer(s.handler)
-	server.Listener = smallBufferListener{server.Listener}
-	server.Start()
-	s.t.Cleanup(server.Close)
-	return server.Listener.Addr().String()
-}
-
-// smallBufferListener makes the buffers of its connections as small as they can be.
-type smallBufferListener struct{ net.Listener }
-
-// Accept is part of net.Listener.
-func (l smallBufferListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return conn, conn.(*net.TCPConn).SetWriteBuffer(1)
-}
-
-// dial opens a connection with a small buffer to the server.
-func dial(t *testing.T, address string) net.Conn {
-	t.Helper()
-	dialer := net.Dialer{Control: func(_, _ string, conn syscall.RawConn) (err error) {
-		controlled := conn.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 1) })
-		if controlled != nil {
-			return controlled
-		}
-		return err
-	}}
-	conn, err := dialer.DialContext(t.Context(), "tcp", address)
-	expect.NoError(t, err)
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
-}
-
-// say writes to a connection.
-func say(t *testing.T, conn net.Conn, text string) {
-	t.Helper()
-	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
-	}
+	s.Get("/agents").Want(http.StatusOK)
 }
 
 // hear reads one response.
@@ -299,15 +252,15 @@ func hear(t *testing.T, reader *bufio.Reader) (status int, body string) {
 // others can use the only connection and the only slot.
 func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	t.Parallel()
-	s := newServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = 1 })
-	address := s.listen()
+	s := apitest.NewServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = 1 })
+	address := s.Listen()
 	head := func(request string) string {
-		return request + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-API-Key: " + s.key + "\r\n"
+		return request + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-API-Key: " + s.Key + "\r\n"
 	}
 
-	body := friday()
-	sender := dial(t, address)
-	say(t, sender, head("POST /v1/bookings")+fmt.Sprintf("Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body)))
+	body := apitest.Friday()
+	sender := apitest.Dial(t, address)
+	apitest.Say(t, sender, head("POST /v1/bookings")+fmt.Sprintf("Content-Length: %d\r\nExpect: 100-continue\r\n\r\n", len(body)))
 	reply := bufio.NewReader(sender)
 	if line, err := reply.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
 		t.Fatalf("%q, %v", line, err) // the server is waiting for the body now
@@ -315,21 +268,21 @@ func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	if _, err := reply.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	say(t, sender, body[:10])
+	apitest.Say(t, sender, body[:10])
 
-	reader := dial(t, address)
-	say(t, reader, head("GET /v1/bookings?per_page=100&include_meta=true")+"\r\n")
+	reader := apitest.Dial(t, address)
+	apitest.Say(t, reader, head("GET /v1/bookings?per_page=100&include_meta=true")+"\r\n")
 	list := bufio.NewReader(reader)
 	if _, err := list.Peek(1); err != nil { // the rest does not fit in the buffers
 		t.Fatal(err)
 	}
 
 	for range 20 {
-		s.get("/bookings?per_page=5").want(http.StatusOK)
-		s.write(http.MethodPut, "/bookings/7", `{"notes":"others go on"}`).want(http.StatusOK)
+		s.Get("/bookings?per_page=5").Want(http.StatusOK)
+		s.Write(http.MethodPut, "/bookings/7", `{"notes":"others go on"}`).Want(http.StatusOK)
 	}
 
-	say(t, sender, body[10:])
+	apitest.Say(t, sender, body[10:])
 	if status, body := hear(t, reply); status != http.StatusCreated {
 		t.Errorf("the slow sender got %d: %s", status, body)
 	}
@@ -341,8 +294,8 @@ func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 // TestBodyThatNeverArrivesTimesOut: the request gets 408 and its connection is
 // closed.
 func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
-	address := s.listen()
+	s := apitest.Small(t, func(o *handlers.Options) { o.RequestTimeout = 2 * time.Second })
+	address := s.Listen()
 	for name, start := range map[string]string{
 		"of known length": "Content-Length: 100\r\n\r\n{",
 		"in chunks":       "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
@@ -350,8 +303,8 @@ func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := dial(t, address)
-			say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nX-API-Key: "+s.key+"\r\n"+start)
+			conn := apitest.Dial(t, address)
+			apitest.Say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nX-API-Key: "+s.Key+"\r\n"+start)
 			reply, err := io.ReadAll(conn) // until the server closes the connection
 			if err != nil {
 				t.Error(err)
@@ -366,25 +319,25 @@ func TestBodyThatNeverArrivesTimesOut(t *testing.T) {
 // TestResponsesDoNotWaitForUnneededBodies: a response that needs no body does
 // not wait for one, and closes the connection.
 func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) { o.RequestTimeout = time.Hour })
-	address := s.listen()
+	s := apitest.Small(t, func(o *handlers.Options) { o.RequestTimeout = time.Hour })
+	address := s.Listen()
 	for name, c := range map[string]struct {
 		request, key string
 		status       int
 	}{
 		"wrong key":          {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", "lp_nobody_has_this_key", http.StatusUnauthorized},
 		"wrong key, waiting": {"POST /v1/bookings HTTP/1.1\r\nContent-Length: 500\r\nExpect: 100-continue\r\n\r\n", "lp_nobody_has_this_key", http.StatusUnauthorized},
-		"no permission":      {"POST /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.newKey("read"), http.StatusForbidden},
-		"no route":           {"POST /v1/nothing HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusNotFound},
-		"no body needed":     {"GET /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusOK},
-		"address too long":   {"POST /v1/" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.key, http.StatusRequestURITooLong},
+		"no permission":      {"POST /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.NewKey("read"), http.StatusForbidden},
+		"no route":           {"POST /v1/nothing HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.Key, http.StatusNotFound},
+		"no body needed":     {"GET /v1/services HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.Key, http.StatusOK},
+		"address too long":   {"POST /v1/" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\nContent-Length: 500\r\n\r\n{", s.Key, http.StatusRequestURITooLong},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := dial(t, address)
+			conn := apitest.Dial(t, address)
 			expect.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 			line, rest, _ := strings.Cut(c.request, "\r\n")
-			say(t, conn, line+"\r\nHost: a\r\nX-API-Key: "+c.key+"\r\n"+rest)
+			apitest.Say(t, conn, line+"\r\nHost: a\r\nX-API-Key: "+c.key+"\r\n"+rest)
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			expect.NoError(t, err)
 			defer response.Body.Close()
@@ -402,8 +355,8 @@ func TestResponsesDoNotWaitForUnneededBodies(t *testing.T) {
 // reads gets the response, and can send its next request on the same
 // connection.
 func TestUnneededBodiesAreDrained(t *testing.T) {
-	s := smallServer(t)
-	address := s.listen()
+	s := apitest.Small(t)
+	address := s.Listen()
 	large := strings.Repeat("a", 1<<20)
 	for name, body := range map[string]string{
 		"small":     "Content-Length: 2\r\n\r\n{}",
@@ -412,13 +365,13 @@ func TestUnneededBodiesAreDrained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := dial(t, address)
+			conn := apitest.Dial(t, address)
 			reply := bufio.NewReader(conn)
 			for _, c := range []struct {
 				key    string
 				status int
-			}{{"lp_nobody_has_this_key", http.StatusUnauthorized}, {s.key, http.StatusBadRequest}, {"", http.StatusUnauthorized}} {
-				say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-API-Key: "+c.key+"\r\n"+body)
+			}{{"lp_nobody_has_this_key", http.StatusUnauthorized}, {s.Key, http.StatusBadRequest}, {"", http.StatusUnauthorized}} {
+				apitest.Say(t, conn, "POST /v1/bookings HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-API-Key: "+c.key+"\r\n"+body)
 				if status, text := hear(t, reply); status != c.status {
 					t.Fatalf("status %d, want %d: %s", status, c.status, text)
 				}
@@ -430,8 +383,8 @@ func TestUnneededBodiesAreDrained(t *testing.T) {
 // TestTooLargeRequestsAreRejected: bodies over 1 MiB are rejected in every format, without being read if
 // their length is known; so are URLs over 8 KiB, and compressed bodies.
 func TestTooLargeRequestsAreRejected(t *testing.T) {
-	s := smallServer(t)
-	address := s.listen()
+	s := apitest.Small(t)
+	address := s.Listen()
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<16, strings.Repeat("a", 1<<16))
 	for name, c := range map[string]struct {
 		request string
@@ -453,13 +406,13 @@ func TestTooLargeRequestsAreRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := dial(t, address)
+			conn := apitest.Dial(t, address)
 			line, rest, _ := strings.Cut(c.request, "\r\n")
-			request := line + "\r\nHost: a\r\nX-API-Key: " + s.key + "\r\n" + rest
+			request := line + "\r\nHost: a\r\nX-API-Key: " + s.Key + "\r\n" + rest
 			if !strings.Contains(rest, "\r\n\r\n") {
 				request += "\r\n"
 			}
-			say(t, conn, request)
+			apitest.Say(t, conn, request)
 			if status, body := hear(t, bufio.NewReader(conn)); status != c.status || !strings.Contains(body, c.code) {
 				t.Errorf("%d %.300s", status, body)
 			}
@@ -470,7 +423,7 @@ func TestTooLargeRequestsAreRejected(t *testing.T) {
 // TestNothingTouchesTheConnectionAfterItsRequest: when the client leaves, its request ends only after its
 // write deadline was set, because the connection and the context may then serve another request.
 func TestNothingTouchesTheConnectionAfterItsRequest(t *testing.T) {
-	s := sharedServer(t, fixtures.SiteA().WithFewBookings())
+	s := apitest.Shared(t, fixtures.SiteA().WithFewBookings())
 	for name, c := range map[string]struct{ path, accept string }{
 		"export":       {"/v1/bookings?per_page=100000", "text/csv"},
 		"event stream": {"/v1/changes", "text/event-stream"},
@@ -480,11 +433,11 @@ func TestNothingTouchesTheConnectionAfterItsRequest(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
 			w := &leavingClient{ResponseRecorder: httptest.NewRecorder(), leave: leave, setting: make(chan struct{}, 9)}
 			request := httptest.NewRequestWithContext(ctx, http.MethodGet, c.path, http.NoBody)
-			request.Header.Set("X-Api-Key", s.key)
+			request.Header.Set("X-Api-Key", s.Key)
 			request.Header.Set("Accept", c.accept)
 			func() {
 				defer func() { _ = recover() }() // an export breaks off
-				s.handler.ServeHTTP(w, request)
+				s.Handler.ServeHTTP(w, request)
 			}()
 			if !w.set.Load() {
 				t.Error("the request ended before the deadline was set")
@@ -522,32 +475,26 @@ func (c *leavingClient) SetWriteDeadline(deadline time.Time) error {
 // SetReadDeadline makes the writer look like one of a connection.
 func (c *leavingClient) SetReadDeadline(time.Time) error { return nil }
 
-const (
-	// hangingLimit is the time limit of a request with a hanging database, and beyondLimit how much longer
-	// a response may take.
-	hangingLimit = 2 * time.Second
-	beyondLimit  = time.Second
-	// recovery is how long after a fault the same request must be served again.
-	recovery = 5 * time.Second
-)
+// recovery is how long after a fault the same request must be served again.
+const recovery = 5 * time.Second
 
 // hangingServer serves a database through a proxy, over a few connections.
-func hangingServer(t *testing.T) (*server, *fixtures.FaultProxy) {
+func hangingServer(t *testing.T) (*apitest.Server, *fixtures.FaultProxy) {
 	t.Helper()
 	database := fixtures.New(t, fixtures.SiteA().WithFewBookings())
 	direct := *database
 	dsn, proxy := fixtures.NewFaultProxy(t, database.DSN)
 	direct.DSN = dsn
-	s := newServerOver(t, &direct, 4, time.Second, func(o *handlers.Options) { o.RequestTimeout = hangingLimit })
-	database.Execute(t, fillLocks)
+	s := apitest.NewServerOver(t, &direct, 4, time.Second, func(o *handlers.Options) { o.RequestTimeout = apitest.HangingLimit })
+	database.Execute(t, apitest.FillLocks)
 	return s, proxy
 }
 
 // createdRows returns the number of rows in the tables that get one row per new booking.
-func (s *server) createdRows() map[string]int {
+func createdRows(s *apitest.Server) map[string]int {
 	rows := map[string]int{}
 	for _, table := range []string{"latepoint_bookings", "latepoint_orders", "latepoint_order_items", "latepoint_order_invoices"} {
-		rows[table] = s.count(table, "TRUE")
+		rows[table] = s.Count(table, "TRUE")
 	}
 	return rows
 }
@@ -560,27 +507,27 @@ func TestCommitThatIsNotAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, proxy := hangingServer(t)
-			s.get("/status").want(http.StatusOK)
-			before := s.createdRows()
+			s.Get("/status").Want(http.StatusOK)
+			before := createdRows(s)
 			proxy.Arm(fixtures.Fault{On: "COMMIT", Lost: lost, Silent: true})
-			send := func() answer {
-				return s.write(http.MethodPost, "/bookings", friday("start_time", `"14:30"`), "Idempotency-Key", "one")
+			send := func() apitest.Answer {
+				return s.Write(http.MethodPost, "/bookings", apitest.Friday("start_time", `"14:30"`), "Idempotency-Key", "one")
 			}
 			began := time.Now()
-			a := send().want(http.StatusServiceUnavailable)
-			if took := time.Since(began); took > hangingLimit+beyondLimit || a.header.Get("Retry-After") == "" {
-				t.Errorf("after %v: %v %s", took, a.header, a.body)
+			a := send().Want(http.StatusServiceUnavailable)
+			if took := time.Since(began); took > apitest.HangingLimit+apitest.BeyondLimit || a.Header.Get("Retry-After") == "" {
+				t.Errorf("after %v: %v %s", took, a.Header, a.Body)
 			}
 			ended := time.Now()
-			for a = send(); a.status == http.StatusServiceUnavailable || a.status == http.StatusConflict; a = send() {
+			for a = send(); a.Status == http.StatusServiceUnavailable || a.Status == http.StatusConflict; a = send() {
 				if time.Since(ended) > recovery {
-					t.Fatalf("%d %v after the fault: %.300s", a.status, time.Since(ended), a.body)
+					t.Fatalf("%d %v after the fault: %.300s", a.Status, time.Since(ended), a.Body)
 				}
 				time.Sleep(50 * time.Millisecond)
 			}
-			a.want(http.StatusCreated)
+			a.Want(http.StatusCreated)
 			for table, want := range before {
-				expect.Equal(t, want+1, s.count(table, "TRUE"), fmt.Sprintf("rows in %s", table))
+				expect.Equal(t, want+1, s.Count(table, "TRUE"), fmt.Sprintf("rows in %s", table))
 			}
 		})
 	}
@@ -590,42 +537,16 @@ func TestCommitThatIsNotAnswered(t *testing.T) {
 func TestExportBeginsInTime(t *testing.T) {
 	fixtures.RequireTime(t)
 	s, proxy := hangingServer(t)
-	send := func() answer {
-		return s.do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {s.key}, "Accept": {"text/csv"}})
+	send := func() apitest.Answer {
+		return s.Do(http.MethodGet, "/v1/bookings", http.Header{"X-Api-Key": {s.Key}, "Accept": {"text/csv"}})
 	}
-	send().want(http.StatusOK)
-	proxy.Set(fixtures.Weather{Delay: hangingLimit / 5}) // twice for the key
-	time.AfterFunc(hangingLimit*3/5, func() { proxy.Set(fixtures.Weather{Silent: true}) })
+	send().Want(http.StatusOK)
+	proxy.Set(fixtures.Weather{Delay: apitest.HangingLimit / 5}) // twice for the key
+	time.AfterFunc(apitest.HangingLimit*3/5, func() { proxy.Set(fixtures.Weather{Silent: true}) })
 	began := time.Now()
-	a := send().want(http.StatusServiceUnavailable)
-	if took := time.Since(began); took > hangingLimit+beyondLimit {
-		t.Errorf("after %v: %s", took, a.body)
-	}
-}
-
-// TestWaitForWhatIsThere: a request that may wait, but finds a change at once, has one time limit for
-// finding and reading it.
-func TestWaitForWhatIsThere(t *testing.T) {
-	fixtures.RequireTime(t)
-	f := newFeed(t)
-	key, _ := f.key("read_changes", "read")
-	cursor := f.read("/changes", key).Cursor
-	f.exec("UPDATE wp_latepoint_customers SET first_name = 'Another'")
-	f.wait("/changes?limit=1", cursor, key)
-	direct := *f.database
-	dsn, proxy := fixtures.NewFaultProxy(t, f.database.DSN)
-	direct.DSN = dsn
-	s := newServerOver(t, &direct, 4, time.Second, func(o *handlers.Options) { o.RequestTimeout = hangingLimit })
-	send := func() answer {
-		return s.do(http.MethodGet, "/v1/changes?wait=30&cursor="+cursor, http.Header{"X-Api-Key": {key}})
-	}
-	send().want(http.StatusOK)
-	proxy.Set(fixtures.Weather{Delay: hangingLimit / 20}) // many times until the change is found
-	time.AfterFunc(hangingLimit*8/10, func() { proxy.Set(fixtures.Weather{Silent: true}) })
-	began := time.Now()
-	a := send().want(http.StatusServiceUnavailable)
-	if took := time.Since(began); took > hangingLimit+beyondLimit {
-		t.Errorf("after %v: %s", took, a.body)
+	a := send().Want(http.StatusServiceUnavailable)
+	if took := time.Since(began); took > apitest.HangingLimit+apitest.BeyondLimit {
+		t.Errorf("after %v: %s", took, a.Body)
 	}
 }
 

@@ -21,13 +21,8 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 )
-
-// as sends a request with a key that has these permissions.
-func (s *server) as(permissions []string, method, path, body string) answer {
-	s.t.Helper()
-	return s.send(method, "/v1"+path, http.Header{"X-Api-Key": {s.newKey(permissions...)}, "Content-Type": {jsonType}}, body)
-}
 
 // guardedMember is a member of a response that is empty without a permission, or missing if that is "";
 // * stands for every element of a list.
@@ -87,22 +82,22 @@ func (g guardedMember) without(t testing.TB, value any, path []string) (emptied 
 // each other read permission: what the key may not read is empty, and everything else is unchanged.
 func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := ownServer(t, fixtures.Small(now))
-	s.database.Execute(t,
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	s.Database.Execute(t,
 		"UPDATE wp_latepoint_orders SET ip_address = '192.0.2.1'",
 		"UPDATE wp_latepoint_transactions SET token = CONCAT('tok_', id), status = 'failed'",
 		`UPDATE wp_latepoint_order_invoices SET data = '{"to":"Ada<br>ada@example.test"}'`)
 	var booking, customer, order, payment, invoice int
-	s.database.Scan(t, `SELECT b.id, b.customer_id, o.id, t.id, v.id FROM wp_latepoint_bookings b
+	s.Database.Scan(t, `SELECT b.id, b.customer_id, o.id, t.id, v.id FROM wp_latepoint_bookings b
 		JOIN wp_latepoint_order_items i ON i.id = b.order_item_id JOIN wp_latepoint_orders o ON o.id = i.order_id
 		JOIN wp_latepoint_transactions t ON t.order_id = o.id JOIN wp_latepoint_order_invoices v ON v.order_id = o.id
 		WHERE b.status = 'approved' ORDER BY b.id LIMIT 1`, &booking, &customer, &order, &payment, &invoice)
-	s.database.Execute(t, exampleDayOff)
+	s.Database.Execute(t, exampleDayOff)
 	fill := strings.NewReplacer("/time-off/:id", "/time-off/412", "/bookings/:id", fmt.Sprint("/bookings/", booking), "/customers/:id", fmt.Sprint("/customers/", customer),
 		"/orders/:id", fmt.Sprint("/orders/", order), "/payments/:id", fmt.Sprint("/payments/", payment), ":invoice_id", fmt.Sprint(invoice),
 		":transaction_id", fmt.Sprint(payment), ":code", "WELCOME10", ":id", "1")
 	queries := map[string]string{
-		"/availability":  s.bookedDay(),
+		"/availability":  bookedDay(s),
 		"/customers/:id": "?include=stats", "/bookings": "?include_meta=1", "/services": "?include=agents,category,locations,categories",
 	}
 	var reads []string
@@ -126,9 +121,9 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 		name := r.Method + " " + r.Path
 		t.Run(name, func(t *testing.T) {
 			s := *s
-			s.t = t
+			s.T = t
 			path := fill.Replace(r.Path) + queries[r.Path]
-			everything := s.as([]string{"read", "read_changes", "write"}, r.Method, path, noHours).want(http.StatusOK).body
+			everything := s.As([]string{"read", "read_changes", "write"}, r.Method, path, noHours).Want(http.StatusOK).Body
 			for _, also := range append([][]string{nil, reads, {"read"}, append(others, "read_changes", "write_users")}, each(reads, func(p string) []string { return []string{p} })...) {
 				key := keys.Key{Permissions: append(slices.Clone(also), r.Permission)}
 				if r.Permission == "" {
@@ -140,7 +135,7 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 				if r.Path == "/changes" && !slices.ContainsFunc(journal.Resources, func(of journal.Resource) bool { return key.Holds("read_" + string(of)) }) {
 					continue // there is nothing that the key may follow
 				}
-				want := answer{t: t, body: everything}.object()
+				want := apitest.Answer{T: t, Body: everything}.Object()
 				for _, g := range guardedMembers[name] {
 					if key.Holds(g.needs) {
 						continue
@@ -149,7 +144,7 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 						t.Errorf("%s is empty for everybody: the case proves nothing", g.path)
 					}
 				}
-				got := s.as(key.Permissions, r.Method, path, noHours).want(http.StatusOK).object()
+				got := s.As(key.Permissions, r.Method, path, noHours).Want(http.StatusOK).Object()
 				expect.Equal(t, want, got, fmt.Sprintf("with %v", key.Permissions))
 			}
 		})
@@ -161,16 +156,16 @@ func TestResponsesHideWhatTheKeyMayNotRead(t *testing.T) {
 
 // bookedDay returns the query of an availability request with explanations, for
 // a day with starts that conflict with a booking.
-func (s *server) bookedDay() string {
-	s.t.Helper()
-	for _, b := range s.get("/bookings?status=approved&date_from=2026-11-23&per_page=100&order=asc").want(http.StatusOK).records() {
+func bookedDay(s *apitest.Server) string {
+	s.T.Helper()
+	for _, b := range s.Get("/bookings?status=approved&date_from=2026-11-23&per_page=100&order=asc").Want(http.StatusOK).Records() {
 		service := b["service"].([]any)[0].(map[string]any)["id"]
 		query := fmt.Sprintf("?service_id=%v&agent_id=%v&date=%v&explain=1", service, b["agent"].(map[string]any)["id"], b["start_date"])
-		if a := s.get("/availability" + query); a.status == http.StatusOK && strings.Contains(string(a.body), `"booking_id":`) {
+		if a := s.Get("/availability" + query); a.Status == http.StatusOK && strings.Contains(string(a.Body), `"booking_id":`) {
 			return query
 		}
 	}
-	s.t.Fatal("no day has a start that conflicts with a booking")
+	s.T.Fatal("no day has a start that conflicts with a booking")
 	return ""
 }
 
@@ -185,22 +180,22 @@ func each[T, R any](values []T, of func(T) R) []R {
 // TestNewRecordsHideWhatTheKeyMayNotRead: a key that may write but not read
 // sees a new record without the parts that need another permission.
 func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
-	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
+	s.Database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'log_customer_ip_address'",
 		"INSERT INTO wp_latepoint_settings (name, value) VALUES ('log_customer_ip_address', 'on')")
-	before := s.database.Snapshot(t)
+	before := s.Database.Snapshot(t)
 	for name, c := range map[string]struct {
 		path, body, write, read string
 		member                  []any
 		want                    any
 	}{
-		"booking": {"/bookings", friday(), "write_bookings", "read_orders", []any{"data", "order", "ip_address"}, "192.0.2.1"},
+		"booking": {"/bookings", apitest.Friday(), "write_bookings", "read_orders", []any{"data", "order", "ip_address"}, "192.0.2.1"},
 		"order":   {"/orders", `{"customer_id":9,"subtotal":5,"total":5,"ip_address":"192.0.2.9"}`, "write_orders", "read_orders", []any{"ip_address"}, "192.0.2.9"},
 		"payment": {"/payments", `{"order_id":888,"amount":5,"token":"tok_1"}`, "write_payments", "read_payments", []any{"data", "token"}, "tok_1"},
 	} {
-		expect.Equal(t, c.want, s.as([]string{c.write, c.read}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), fmt.Sprintf("%s with %s", name, c.read))
+		expect.Equal(t, c.want, s.As([]string{c.write, c.read}, http.MethodPost, c.path, c.body).Want(http.StatusCreated).At(c.member...), fmt.Sprintf("%s with %s", name, c.read))
 		before.Restore(t)
-		expect.Equal(t, nil, s.as([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).want(http.StatusCreated).at(c.member...), fmt.Sprintf("%s without %s", name, c.read))
+		expect.Equal(t, nil, s.As([]string{c.write, "delete"}, http.MethodPost, c.path, c.body).Want(http.StatusCreated).At(c.member...), fmt.Sprintf("%s without %s", name, c.read))
 		before.Restore(t)
 	}
 }
@@ -208,44 +203,44 @@ func TestNewRecordsHideWhatTheKeyMayNotRead(t *testing.T) {
 // TestIncludesNeedTheirPermission: keys that may read both can include a customer's bookings; for others
 // the request is rejected.
 func TestIncludesNeedTheirPermission(t *testing.T) {
-	s := smallServer(t)
+	s := apitest.Small(t)
 	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings", "stats,Past_Bookings", "%20BOOKINGS%20", "nothing,bookings"} {
-		a := s.as([]string{"read_customers"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusForbidden)
+		a := s.As([]string{"read_customers"}, http.MethodGet, "/customers/1?include="+word, "").Want(http.StatusForbidden)
 		want := `{"status":"error","error":{"code":"insufficient_permissions","message":"The API key lacks the permission read_bookings",` +
 			`"details":{"required_permission":"read_bookings","current_permissions":["read_customers"]}}}`
-		expect.Equal(t, want, string(a.body), fmt.Sprintf("%s: %s", word, a.body))
+		expect.Equal(t, want, string(a.Body), fmt.Sprintf("%s: %s", word, a.Body))
 	}
 	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
-		a := s.as([]string{"read_customers", "read_bookings"}, http.MethodGet, "/customers/1?include="+word, "").want(http.StatusOK)
-		if _, ok := a.at("data", word).([]any); !ok {
-			t.Errorf("%s: %s", word, a.body)
+		a := s.As([]string{"read_customers", "read_bookings"}, http.MethodGet, "/customers/1?include="+word, "").Want(http.StatusOK)
+		if _, ok := a.At("data", word).([]any); !ok {
+			t.Errorf("%s: %s", word, a.Body)
 		}
 	}
-	a := s.as([]string{"read_customers"}, http.MethodGet, "/customers/1?include=stats,notes", "").want(http.StatusOK)
+	a := s.As([]string{"read_customers"}, http.MethodGet, "/customers/1?include=stats,notes", "").Want(http.StatusOK)
 	for _, word := range []string{"bookings", "upcoming_bookings", "past_bookings"} {
-		if _, shown := a.at("data").(map[string]any)[word]; shown {
+		if _, shown := a.At("data").(map[string]any)[word]; shown {
 			t.Errorf("%s are shown", word)
 		}
 	}
 	// The list has no such parameter.
-	s.as([]string{"read_customers"}, http.MethodGet, "/customers?include=bookings", "").want(http.StatusOK)
+	s.As([]string{"read_customers"}, http.MethodGet, "/customers?include=bookings", "").Want(http.StatusOK)
 }
 
 // TestStoredResponsesObeyCurrentRights: a stored response is not sent again while its key has other rights, and
 // the request is not processed again either.
 func TestStoredResponsesObeyCurrentRights(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
 	may := []string{"read", "write"}
-	secret, key := createKey(t, s.keys, keys.NewKey{Permissions: may})
-	s.key = secret
+	secret, key := apitest.CreateKey(t, s.Keys, keys.NewKey{Permissions: may})
+	s.Key = secret
 	restrict := func(agents []int64, masked bool, permissions ...string) {
 		t.Helper()
-		if _, _, err := s.keys.Restrict(t.Context(), key.ID, keys.Patch{Agents: &agents, MaskPersonal: &masked, Permissions: permissions}); err != nil {
+		if _, _, err := s.Keys.Restrict(t.Context(), key.ID, keys.Patch{Agents: &agents, MaskPersonal: &masked, Permissions: permissions}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first := s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x").want(http.StatusCreated)
-	before := s.database.Snapshot(t)
+	first := s.Write(http.MethodPost, "/bookings", apitest.Friday(), "Idempotency-Key", "x").Want(http.StatusCreated)
+	before := s.Database.Snapshot(t)
 	for name, change := range map[string]func(){
 		"permissions":  func() { restrict(nil, false, "write") },
 		"more of them": func() { restrict(nil, false, "read", "write", "delete") },
@@ -255,33 +250,33 @@ func TestStoredResponsesObeyCurrentRights(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := *s
-			s.t = t
+			s.T = t
 			change()
-			wantCode(t, s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x"), http.StatusForbidden, "outside_key_limits")
-			wantCode(t, s.write(http.MethodPost, "/bookings", friday("duration", "30"), "Idempotency-Key", "x"), http.StatusUnprocessableEntity, "idempotency_key_reused")
+			apitest.WantCode(t, s.Write(http.MethodPost, "/bookings", apitest.Friday(), "Idempotency-Key", "x"), http.StatusForbidden, "outside_key_limits")
+			apitest.WantCode(t, s.Write(http.MethodPost, "/bookings", apitest.Friday("duration", "30"), "Idempotency-Key", "x"), http.StatusUnprocessableEntity, "idempotency_key_reused")
 		})
 	}
 	restrict(nil, false, may...)
-	s.write(http.MethodPost, "/bookings", friday(), "Idempotency-Key", "x").wantReplayOf(t, first)
-	wantNoWrites(t, "repetitions", before)
+	s.Write(http.MethodPost, "/bookings", apitest.Friday(), "Idempotency-Key", "x").WantReplayOf(t, first)
+	apitest.WantNoWrites(t, "repetitions", before)
 	restrict(nil, true, may...)
-	masked := s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "z").want(http.StatusCreated)
-	s.write(http.MethodPost, "/bookings", friday("start_time", `"13:00"`), "Idempotency-Key", "z").wantReplayOf(t, masked)
+	masked := s.Write(http.MethodPost, "/bookings", apitest.Friday("start_time", `"13:00"`), "Idempotency-Key", "z").Want(http.StatusCreated)
+	s.Write(http.MethodPost, "/bookings", apitest.Friday("start_time", `"13:00"`), "Idempotency-Key", "z").WantReplayOf(t, masked)
 }
 
 // TestSentContactsAreNotCompared: a key that may read neither bookings nor customers gets the same error
 // whether or not a contact that it sends with a booking is the stored one. Missing contacts it may fill in.
 func TestSentContactsAreNotCompared(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
-	s.database.Execute(t, fillLocks)
-	booking := s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
-	path := fmt.Sprintf("/bookings/%v", booking.at("data", "id"))
-	customer, _ := booking.at("data", "customer").(map[string]any)
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
+	s.Database.Execute(t, apitest.FillLocks)
+	booking := s.Write(http.MethodPost, "/bookings", apitest.Friday("customer_id", "", "customer", apitest.NewCustomer)).Want(http.StatusCreated)
+	path := fmt.Sprintf("/bookings/%v", booking.At("data", "id"))
+	customer, _ := booking.At("data", "customer").(map[string]any)
 	changed := map[string]string{"first_name": "Guess", "last_name": "Guess", "email": "guess@example.test", "phone": "+493055501"}
-	used, _ := s.get("/customers/9").at("data").(map[string]any)
-	blind, sighted := s.newKey("write_bookings"), []string{s.newKey("write_bookings", "read_bookings"), s.newKey("write_bookings", "read_customers")}
-	s.blind = true
+	used, _ := s.Get("/customers/9").At("data").(map[string]any)
+	blind, sighted := s.NewKey("write_bookings"), []string{s.NewKey("write_bookings", "read_bookings"), s.NewKey("write_bookings", "read_customers")}
+	s.Blind = true
 	for field, other := range changed {
 		stored, _ := customer[field].(string)
 		if stored == "" {
@@ -289,29 +284,29 @@ func TestSentContactsAreNotCompared(t *testing.T) {
 		}
 		for _, query := range []string{"?force=true", ""} {
 			body := func(value string) string { return fmt.Sprintf(`{"customer":{%q:%q}}`, field, value) }
-			s.key = blind
-			same, different := s.write(http.MethodPut, path+query, body(stored)), s.write(http.MethodPut, path+query, body(other))
-			if same.status != http.StatusForbidden || !bytes.Equal(same.body, different.body) {
-				t.Errorf("%s%s: the same is %d %s, another one %d %s", field, query, same.status, same.body, different.status, different.body)
+			s.Key = blind
+			same, different := s.Write(http.MethodPut, path+query, body(stored)), s.Write(http.MethodPut, path+query, body(other))
+			if same.Status != http.StatusForbidden || !bytes.Equal(same.Body, different.Body) {
+				t.Errorf("%s%s: the same is %d %s, another one %d %s", field, query, same.Status, same.Body, different.Status, different.Body)
 			}
-			if in := s.write(http.MethodPut, path+query, body(fmt.Sprint(used[field]))); !bytes.Equal(same.body, in.body) {
-				t.Errorf("%s%s: the same is %d %s, another customer's %d %s", field, query, same.status, same.body, in.status, in.body)
+			if in := s.Write(http.MethodPut, path+query, body(fmt.Sprint(used[field]))); !bytes.Equal(same.Body, in.Body) {
+				t.Errorf("%s%s: the same is %d %s, another customer's %d %s", field, query, same.Status, same.Body, in.Status, in.Body)
 			}
-			invalid := func(value string) answer {
-				return s.write(http.MethodPut, path+query, fmt.Sprintf(`{"status":"bogus","customer":{%q:%q}}`, field, value))
+			invalid := func(value string) apitest.Answer {
+				return s.Write(http.MethodPut, path+query, fmt.Sprintf(`{"status":"bogus","customer":{%q:%q}}`, field, value))
 			}
-			if same, used := invalid(stored), invalid(fmt.Sprint(used[field])); !bytes.Equal(same.body, used.body) {
-				t.Errorf("%s%s, beside a mistake: the same is %s, another customer's %s", field, query, same.body, used.body)
+			if same, used := invalid(stored), invalid(fmt.Sprint(used[field])); !bytes.Equal(same.Body, used.Body) {
+				t.Errorf("%s%s, beside a mistake: the same is %s, another customer's %s", field, query, same.Body, used.Body)
 			}
-			for _, s.key = range sighted {
-				s.write(http.MethodPut, path+query, body(stored)).want(http.StatusOK)
-				s.write(http.MethodPut, path+query, body(other)).want(http.StatusForbidden)
+			for _, s.Key = range sighted {
+				s.Write(http.MethodPut, path+query, body(stored)).Want(http.StatusOK)
+				s.Write(http.MethodPut, path+query, body(other)).Want(http.StatusForbidden)
 			}
 		}
 	}
-	s.database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_customers SET phone = '' WHERE id = %v", customer["id"]))
-	s.key = blind
-	s.write(http.MethodPut, path, `{"customer":{"phone":"+493055502"}}`).want(http.StatusOK)
+	s.Database.Execute(t, fmt.Sprintf("UPDATE wp_latepoint_customers SET phone = '' WHERE id = %v", customer["id"]))
+	s.Key = blind
+	s.Write(http.MethodPut, path, `{"customer":{"phone":"+493055502"}}`).Want(http.StatusOK)
 }
 
 // alsoNeeded are requests that need a permission in addition to their route's. Every row of the route table
@@ -344,34 +339,34 @@ var alsoNeeded = map[string]struct{ method, path, body, route, also string }{
 // then with the two.
 func TestAdditionalPermissions(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
-	arrangeCustomers(t, s.database)
-	s.database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11")
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
+	arrangeCustomers(t, s.Database)
+	s.Database.Execute(t, "UPDATE wp_latepoint_bookings SET status = 'completed' WHERE id = 11")
 	rows := map[string]bool{}
 	for _, r := range handlers.Routes() {
 		for _, permission := range r.Also {
 			rows[r.Method+" "+r.Path+" "+permission] = false
 		}
 	}
-	before := s.database.Snapshot(t)
+	before := s.Database.Snapshot(t)
 	for name, c := range alsoNeeded {
 		rows[c.route+" "+c.also] = true
 		all := append(permissions(), "read_changes", "write_users")
 		short, _, _ := strings.Cut(c.also, "_")
 		without := slices.DeleteFunc(all, func(p string) bool { return p == c.also || p == short && c.also != "write_users" })
-		s.key = s.newKey(without...)
+		s.Key = s.NewKey(without...)
 		between := before.Again(t)
-		a := s.write(c.method, c.path, c.body).want(http.StatusForbidden)
-		expect.Equal[any](t, c.also, a.at("error", "details", "required_permission"), fmt.Sprintf("%s: the permission needed", name))
-		for _, change := range summarizeChanges(fixtures.Changes(between, before.Again(t))) {
+		a := s.Write(c.method, c.path, c.body).Want(http.StatusForbidden)
+		expect.Equal[any](t, c.also, a.At("error", "details", "required_permission"), fmt.Sprintf("%s: the permission needed", name))
+		for _, change := range apitest.SummarizeChanges(fixtures.Changes(between, before.Again(t))) {
 			if !strings.HasPrefix(change, "bookside_api_keys") {
 				t.Errorf("%s: rejected, but written: %s", name, change)
 			}
 		}
 		resource, _, _ := strings.Cut(strings.Split(c.path, "/")[1], "?")
 		route := map[string]string{http.MethodGet: "read_", http.MethodPost: "write_", http.MethodPut: "write_"}[c.method] + resource
-		if a := s.as([]string{route, c.also}, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
-			t.Errorf("%s: with both: %d %s", name, a.status, a.body)
+		if a := s.As([]string{route, c.also}, c.method, c.path, c.body); a.Status >= http.StatusBadRequest {
+			t.Errorf("%s: with both: %d %s", name, a.Status, a.Body)
 		}
 		before.Restore(t)
 	}
@@ -404,9 +399,9 @@ func arrangeCustomers(t testing.TB, database *fixtures.Database) {
 // TestCompletingACustomerNeedsNoPermission: a booking may add missing fields
 // of its customer, and repeat those that the key may read.
 func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
-	arrangeCustomers(t, s.database)
-	before := s.database.Snapshot(t)
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
+	arrangeCustomers(t, s.Database)
+	before := s.Database.Snapshot(t)
 	writeOnly := []string{"write_bookings"}
 	for name, c := range map[string]struct {
 		permissions        []string
@@ -415,14 +410,14 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 	}{
 		"what is known":          {[]string{"write_bookings", "read_bookings"}, http.MethodPut, "/bookings/7", `{"customer":{"first_name":"Known","last_name":" Well ","email":"known@example.test","phone":"+49 30"}}`, ""},
 		"what is unknown":        {writeOnly, http.MethodPut, "/bookings/10", `{"customer":{"first_name":"Una","last_name":"Known","phone":"1"}}`, "first_name=Una last_name=Known phone=1"},
-		"a new booking's":        {writeOnly, http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"unknown@example.test","phone":"1"}`), "first_name=Una last_name=Known phone=1"},
-		"not over what is known": {writeOnly, http.MethodPost, "/bookings", friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"known@example.test","phone":"1"}`), ""},
+		"a new booking's":        {writeOnly, http.MethodPost, "/bookings", apitest.Friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"unknown@example.test","phone":"1"}`), "first_name=Una last_name=Known phone=1"},
+		"not over what is known": {writeOnly, http.MethodPost, "/bookings", apitest.Friday("customer_id", "null", "customer", `{"first_name":"Una","last_name":"Known","email":"known@example.test","phone":"1"}`), ""},
 	} {
-		if a := s.as(c.permissions, c.method, c.path, c.body); a.status >= http.StatusBadRequest {
-			t.Fatalf("%s: %d %s", name, a.status, a.body)
+		if a := s.As(c.permissions, c.method, c.path, c.body); a.Status >= http.StatusBadRequest {
+			t.Fatalf("%s: %d %s", name, a.Status, a.Body)
 		}
 		got := ""
-		for _, change := range summarizeChanges(fixtures.Changes(before, before.Again(t))) {
+		for _, change := range apitest.SummarizeChanges(fixtures.Changes(before, before.Again(t))) {
 			if row, ok := strings.CutPrefix(change, "customers update"); ok {
 				got = strings.TrimSpace(strings.Replace(row, " now", "", 1))
 			}
@@ -436,46 +431,46 @@ func TestCompletingACustomerNeedsNoPermission(t *testing.T) {
 // it only that the user cannot be linked. Other invalid fields are reported regardless of the key's
 // permissions.
 func TestUsersCannotBeProbed(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithFewBookings())
-	arrangeCustomers(t, s.database)
-	s.database.Execute(t, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (803, 'nobody', 'nobody@example.test'), (804, 'emptied', 'emptied@example.test')",
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
+	arrangeCustomers(t, s.Database)
+	s.Database.Execute(t, "INSERT INTO wp_users (ID, user_login, user_email) VALUES (803, 'nobody', 'nobody@example.test'), (804, 'emptied', 'emptied@example.test')",
 		"INSERT INTO wp_usermeta (user_id, meta_key, meta_value) VALUES (804, 'wp_capabilities', 'a:0:{}')")
-	before := s.database.Snapshot(t)
+	before := s.Database.Snapshot(t)
 	for _, key := range [][]string{{"write"}, {"write", "write_users"}} {
-		s.key = s.newKey(key...)
-		s.get("/status").want(http.StatusOK)
+		s.Key = s.NewKey(key...)
+		s.Get("/status").Want(http.StatusOK)
 		before := before.Again(t)
-		for user, want := range map[string]rejection{
-			"2147483647": badRequest("cms_user_id"), "1": unprocessable("cms_user_id"), "7": unprocessable("cms_user_id"),
-			"803": unprocessable("cms_user_id"), "804": unprocessable("cms_user_id"), "802": unprocessable("cms_user_id"),
+		for user, want := range map[string]apitest.Rejection{
+			"2147483647": apitest.BadRequest("cms_user_id"), "1": apitest.Unprocessable("cms_user_id"), "7": apitest.Unprocessable("cms_user_id"),
+			"803": apitest.Unprocessable("cms_user_id"), "804": apitest.Unprocessable("cms_user_id"), "802": apitest.Unprocessable("cms_user_id"),
 		} {
-			a := s.write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":`+user+`}`)
+			a := s.Write(http.MethodPost, "/customers", `{"first_name":"A","last_name":"B","cms_user_id":`+user+`}`)
 			if len(key) == 1 {
-				wantCode(t, a, http.StatusForbidden, "insufficient_permissions")
+				apitest.WantCode(t, a, http.StatusForbidden, "insufficient_permissions")
 				continue
 			}
-			want.check(t, fmt.Sprint(key, user), a)
+			want.Check(t, fmt.Sprint(key, user), a)
 		}
-		unprocessable("customer.email").check(t, "e-mail", s.write(http.MethodPut, "/bookings/7", `{"customer":{"email":"x","phone":"1"}}`))
-		wantNoWrites(t, fmt.Sprint(key), before)
+		apitest.Unprocessable("customer.email").Check(t, "e-mail", s.Write(http.MethodPut, "/bookings/7", `{"customer":{"email":"x","phone":"1"}}`))
+		apitest.WantNoWrites(t, fmt.Sprint(key), before)
 	}
 }
 
 // TestBookingMetaOfAddOns: only custom fields, the plugin's own keys and configured keys of a booking's
 // metadata are shown and searched, and never the keys for managing a booking.
 func TestBookingMetaOfAddOns(t *testing.T) {
-	s := ownServer(t, fixtures.Edge())
+	s := apitest.Own(t, fixtures.Edge())
 	values := map[string]string{
 		"cf_new": "a1", "CF_CAPITAL": "a2", "price_breakdown": "a3", "vehicle": "a4", "zoom_join_url": "a5", "Zoom_Meeting_ID": "a6",
 		"google_calendar_event_id": "a7", "": "a8", "xcf_new": "a9", "key_to_manage_for_me": "a10", "cfx": "a11",
 		"Key_To_Manage_For_Agent": "a12", "KEY_TO_MANAGE_FOR_CUSTOMER": "a13", "keyxtoxmanagexshown": "a14", "the_key_to_manage_": "a15",
 	}
 	for key, value := range values {
-		if _, err := s.database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, ?, ?)", key, value); err != nil {
+		if _, err := s.Database.SQL.ExecContext(t.Context(), "INSERT INTO wp_latepoint_booking_meta (object_id, meta_key, meta_value) VALUES (1, ?, ?)", key, value); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_booking'",
+	s.Database.Execute(t, "DELETE FROM wp_latepoint_settings WHERE name = 'custom_fields_for_booking'",
 		`INSERT INTO wp_latepoint_settings (name, value) VALUES ('custom_fields_for_booking', '{"vehicle":{"label":"Vehicle"},"Key_To_Manage_for_agent":{"label":"x"}}')`)
 	defined := []string{"cf_new", "CF_CAPITAL", "price_breakdown", "vehicle"}
 	for name, c := range map[string]struct{ listed, shown []string }{
@@ -484,45 +479,37 @@ func TestBookingMetaOfAddOns(t *testing.T) {
 		"with secret ones": {[]string{"key_to_manage_for_me", "key_to_manage_for_agent"}, defined},
 		"like secret ones": {[]string{"keyxtoxmanagexshown", "the_key_to_manage_"}, append(slices.Clone(defined), "keyxtoxmanagexshown", "the_key_to_manage_")},
 	} {
-		s.platform.Config.BookingMetaKeys = c.listed
+		s.Platform.Config.BookingMetaKeys = c.listed
 		want := map[string]any{}
 		for _, key := range c.shown {
 			want[key] = values[key]
 		}
-		expect.Equal(t, any(want), s.get("/bookings/1").want(http.StatusOK).at("data", "meta"), fmt.Sprintf("%s, single", name))
-		list := s.get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").want(http.StatusOK)
-		expect.Equal(t, any(want), list.at("data", 0, "meta"), fmt.Sprintf("%s, list", name))
+		expect.Equal(t, any(want), s.Get("/bookings/1").Want(http.StatusOK).At("data", "meta"), fmt.Sprintf("%s, single", name))
+		list := s.Get("/bookings?include_meta=1&date_from=2026-12-01&date_to=2026-12-01").Want(http.StatusOK)
+		expect.Equal(t, any(want), list.At("data", 0, "meta"), fmt.Sprintf("%s, list", name))
 		for key := range maps.Keys(values) {
 			if key == "" {
 				continue // an empty parameter counts as not sent
 			}
-			a, status := s.get("/bookings?meta_key="+key+"&meta_value="+values[key]), http.StatusBadRequest
+			a, status := s.Get("/bookings?meta_key="+key+"&meta_value="+values[key]), http.StatusBadRequest
 			if slices.Contains(c.shown, key) {
 				status = http.StatusOK
 			}
-			if a.status != status || status == http.StatusOK && len(a.records()) == 0 {
-				t.Errorf("%s: %s: %d %s", name, key, a.status, a.body)
+			if a.Status != status || status == http.StatusOK && len(a.Records()) == 0 {
+				t.Errorf("%s: %s: %d %s", name, key, a.Status, a.Body)
 			}
 		}
-		wantContains(t, "id:1 ", fmt.Sprint(s.get("/bookings?meta_key=VEHICLE&meta_value=A4").records()), "%s: what is found in another letter case", name)
+		apitest.WantContains(t, "id:1 ", fmt.Sprint(s.Get("/bookings?meta_key=VEHICLE&meta_value=A4").Records()), "%s: what is found in another letter case", name)
 	}
-}
-
-// maskedKey creates a key with all permissions that masks personal data.
-func (s *server) maskedKey() string {
-	s.t.Helper()
-	all := []string{"read", "write", "delete", "read_changes", "write_users", "write_webhooks"}
-	secret, _ := createKey(s.t, s.keys, keys.NewKey{Permissions: all, MaskPersonal: true})
-	return secret
 }
 
 // TestPersonalDataIsMaskedEverywhere writes a mark into all personal data and requests every route that
 // reads: the mark appears without masking, and never with it.
 func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
 	const mark = "zzqq"
-	s.database.Execute(t,
+	s.Database.Execute(t,
 		"UPDATE wp_latepoint_customers SET email = CONCAT('c', id, '-zzqq@zzqq.example'), phone = CONCAT('zzqq ', id), notes = 'zzqq', admin_notes = 'zzqq'",
 		"UPDATE wp_latepoint_agents SET email = CONCAT('a', id, '-zzqq@zzqq.example'), phone = 'zzqq'",
 		"UPDATE wp_latepoint_orders SET customer_comment = 'zzqq', ip_address = 'zzqq', source_url = CONCAT('https://site.example/book?e=', 'zzqq#zzqq')",
@@ -532,10 +519,10 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 		"UPDATE wp_latepoint_booking_meta SET meta_value = 'zzqq' WHERE meta_key LIKE 'cf%'",
 		"UPDATE wp_latepoint_order_meta SET meta_value = 'zzqq' WHERE meta_key = 'notes'")
 	for _, name := range []string{"address", "city", "state", "zipcode", "country", "gender"} {
-		s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) SELECT id, '"+name+"', 'zzqq' FROM wp_latepoint_customers")
+		s.Database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) SELECT id, '"+name+"', 'zzqq' FROM wp_latepoint_customers")
 	}
-	s.write(http.MethodPut, "/customers/9", `{"custom_fields":{"color":"zzqq"}}`).want(http.StatusOK)
-	all, masked := s.key, s.maskedKey()
+	s.Write(http.MethodPut, "/customers/9", `{"custom_fields":{"color":"zzqq"}}`).Want(http.StatusOK)
+	all, masked := s.Key, s.MaskedKey()
 	shown := 0
 	for _, r := range handlers.Routes() {
 		if r.Method != http.MethodGet {
@@ -545,17 +532,17 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 			if regexp.MustCompile(`\b(search|email|phone|customer_email|customer_phone|meta_key)=|order_by=email`).MatchString(path) {
 				continue // see TestMaskedKeysNeitherSearchNorWritePersonalData
 			}
-			s.key = all
-			plain := s.get(path)
-			s.key = masked
-			a := s.get(path).want(plain.status)
-			if strings.Contains(string(plain.body), mark) {
+			s.Key = all
+			plain := s.Get(path)
+			s.Key = masked
+			a := s.Get(path).Want(plain.Status)
+			if strings.Contains(string(plain.Body), mark) {
 				shown++
 			}
-			if strings.Contains(string(a.body), mark) {
-				t.Fatalf("GET %s: %s", path, a.body)
+			if strings.Contains(string(a.Body), mark) {
+				t.Fatalf("GET %s: %s", path, a.Body)
 			}
-			if tag := plain.header.Get("ETag"); tag != "" && strings.Contains(string(plain.body), mark) && tag == a.header.Get("ETag") {
+			if tag := plain.Header.Get("ETag"); tag != "" && strings.Contains(string(plain.Body), mark) && tag == a.Header.Get("ETag") {
 				t.Errorf("GET %s: the same tag", path)
 			}
 		}
@@ -564,25 +551,25 @@ func TestPersonalDataIsMaskedEverywhere(t *testing.T) {
 		t.Errorf("only %d answers have personal data", shown)
 	}
 	// Masked data keep their form.
-	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita.neu@shop.example', phone = '+49 30 1234567' WHERE id = 9")
-	customer := s.get("/customers/9").want(http.StatusOK)
-	if email, phone := customer.at("data", "email"), customer.at("data", "phone"); email != "r***@***.example" || phone != "+** ** *****67" {
+	s.Database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita.neu@shop.example', phone = '+49 30 1234567' WHERE id = 9")
+	customer := s.Get("/customers/9").Want(http.StatusOK)
+	if email, phone := customer.At("data", "email"), customer.At("data", "phone"); email != "r***@***.example" || phone != "+** ** *****67" {
 		t.Errorf("email %v, phone %v", email, phone)
 	}
-	s.database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita@localhost' WHERE id = 9")
-	s.database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'date_of_birth', '1990-02-28')")
-	customer = s.get("/customers/9").want(http.StatusOK)
-	if email, born := customer.at("data", "email"), customer.at("data", "date_of_birth"); email != "r***@***" || born != "" {
+	s.Database.Execute(t, "UPDATE wp_latepoint_customers SET email = 'rita@localhost' WHERE id = 9")
+	s.Database.Execute(t, "INSERT INTO wp_latepoint_customer_meta (object_id, meta_key, meta_value) VALUES (9, 'date_of_birth', '1990-02-28')")
+	customer = s.Get("/customers/9").Want(http.StatusOK)
+	if email, born := customer.At("data", "email"), customer.At("data", "date_of_birth"); email != "r***@***" || born != "" {
 		t.Errorf("email %v, born %v", email, born)
 	}
-	options := handlers.WebhookOptions(s.platform, s.keys, false)
-	id := scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
+	options := handlers.WebhookOptions(s.Platform, s.Keys, false)
+	id := apitest.Scalar[int64](t, s, "SELECT MAX(id) FROM wp_bookside_api_keys")
 	if record, found, err := options.Record(t.Context(), id, jobs.HookFilter{}, journal.Customers, 10); err != nil || !found || strings.Contains(string(record), mark) {
 		t.Errorf("webhook: %s, found %t, %v", record, found, err)
 	}
-	bulk := s.write(http.MethodPost, "/bookings/bulk", `[`+friday("customer_id", "10")+`]`).want(http.StatusCreated)
-	if strings.Contains(string(bulk.body), mark) {
-		t.Errorf("%s", bulk.body)
+	bulk := s.Write(http.MethodPost, "/bookings/bulk", `[`+apitest.Friday("customer_id", "10")+`]`).Want(http.StatusCreated)
+	if strings.Contains(string(bulk.Body), mark) {
+		t.Errorf("%s", bulk.Body)
 	}
 }
 
@@ -624,15 +611,15 @@ func TestPersonalFieldsAreMasked(t *testing.T) {
 // TestMaskedKeysNeitherSearchNorWritePersonalData: every parameter that searches or sorts by personal data,
 // and every field that holds it, is refused, in whatever format it is sent.
 func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
-	s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-	s.database.Execute(t, fillLocks)
-	s.key = s.maskedKey()
-	s.get("/status").want(http.StatusOK)
-	before := s.database.Snapshot(t)
-	refused := func(a answer, name string) {
+	s := apitest.OwnWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
+	s.Database.Execute(t, apitest.FillLocks)
+	s.Key = s.MaskedKey()
+	s.Get("/status").Want(http.StatusOK)
+	before := s.Database.Snapshot(t)
+	refused := func(a apitest.Answer, name string) {
 		t.Helper()
-		if a.want(http.StatusForbidden).at("error", "code") != "personal_data_masked" || !strings.HasSuffix(fmt.Sprint(a.at("error", "message")), " "+name) {
-			t.Errorf("%s", a.body)
+		if a.Want(http.StatusForbidden).At("error", "code") != "personal_data_masked" || !strings.HasSuffix(fmt.Sprint(a.At("error", "message")), " "+name) {
+			t.Errorf("%s", a.Body)
 		}
 	}
 	for path, names := range map[string][]string{
@@ -644,37 +631,37 @@ func TestMaskedKeysNeitherSearchNorWritePersonalData(t *testing.T) {
 		"/locations": {"search"},
 	} {
 		for _, name := range names {
-			refused(s.get(path+"?"+name+"=a"), name)
+			refused(s.Get(path+"?"+name+"=a"), name)
 		}
 	}
-	refused(s.get("/agents?order_by=email"), "order_by")
-	refused(s.get("/agents?order_by=Phone"), "order_by")
+	refused(s.Get("/agents?order_by=email"), "order_by")
+	refused(s.Get("/agents?order_by=Phone"), "order_by")
 	for _, c := range []struct{ method, path, contentType, body, name string }{
-		{http.MethodPost, "/bookings", jsonType, friday("customer_id", "", "customer", newCustomer), "email"},
-		{http.MethodPost, "/bookings", jsonType, friday("notes", `"x"`), "notes"},
-		{http.MethodPost, "/bookings", formType, "customer[phone]=1&service_id=4", "phone"},
-		{http.MethodPost, "/bookings?customer.email=x", jsonType, friday(), "customer.email"},
-		{http.MethodPost, "/bookings?customer[email]=x", jsonType, friday(), "email"},
-		{http.MethodPost, "/bookings?customer=" + url.QueryEscape(newCustomer), jsonType, friday("customer_id", ""), "email"},
-		{http.MethodPost, "/bookings", jsonType, friday("customer_id", "", "customer", strconv.Quote(newCustomer)), "email"},
-		{http.MethodPost, "/bookings", formType, "service_id=4&customer=" + url.QueryEscape(newCustomer), "email"},
-		{http.MethodPost, "/bookings/bulk", jsonType, `[` + friday("notes", `"x"`) + `]`, "notes"},
-		{http.MethodPost, "/bookings/bulk", jsonType, `{"bookings":` + strconv.Quote(` [`+friday("notes", `"x"`)+`]`) + `}`, "notes"},
-		{http.MethodPost, "/bookings/bulk", jsonType, `[` + strconv.Quote(friday("customer_id", "", "customer", strconv.Quote(newCustomer))) + `]`, "email"},
-		{http.MethodPut, "/bookings/7", jsonType, `{"customer":{"email":"x@example.test"}}`, "email"},
-		{http.MethodPut, "/customers/9", jsonType, `{"phone":"1"}`, "phone"},
-		{http.MethodPut, "/customers/9", jsonType, `{"custom_fields":{"color":"x"}}`, "custom_fields"},
-		{http.MethodPut, "/customers/9", jsonType, `{"city":"x"}`, "city"},
-		{http.MethodPut, "/customers/9", jsonType, `{"date_of_birth":"2000-01-01"}`, "date_of_birth"},
-		{http.MethodPost, "/payments", jsonType, `{"order_id":10,"amount":1,"notes":"x"}`, "notes"},
-		{http.MethodPut, "/orders/10", jsonType, `{"customer_comment":"x"}`, "customer_comment"},
-		{http.MethodPut, "/orders/10", jsonType, `{"source_url":"https://site.example/"}`, "source_url"},
-		{http.MethodPost, "/orders", jsonType, `{"customer_id":9,"source_url":""}`, "source_url"},
+		{http.MethodPost, "/bookings", apitest.JSONType, apitest.Friday("customer_id", "", "customer", apitest.NewCustomer), "email"},
+		{http.MethodPost, "/bookings", apitest.JSONType, apitest.Friday("notes", `"x"`), "notes"},
+		{http.MethodPost, "/bookings", apitest.FormType, "customer[phone]=1&service_id=4", "phone"},
+		{http.MethodPost, "/bookings?customer.email=x", apitest.JSONType, apitest.Friday(), "customer.email"},
+		{http.MethodPost, "/bookings?customer[email]=x", apitest.JSONType, apitest.Friday(), "email"},
+		{http.MethodPost, "/bookings?customer=" + url.QueryEscape(apitest.NewCustomer), apitest.JSONType, apitest.Friday("customer_id", ""), "email"},
+		{http.MethodPost, "/bookings", apitest.JSONType, apitest.Friday("customer_id", "", "customer", strconv.Quote(apitest.NewCustomer)), "email"},
+		{http.MethodPost, "/bookings", apitest.FormType, "service_id=4&customer=" + url.QueryEscape(apitest.NewCustomer), "email"},
+		{http.MethodPost, "/bookings/bulk", apitest.JSONType, `[` + apitest.Friday("notes", `"x"`) + `]`, "notes"},
+		{http.MethodPost, "/bookings/bulk", apitest.JSONType, `{"bookings":` + strconv.Quote(` [`+apitest.Friday("notes", `"x"`)+`]`) + `}`, "notes"},
+		{http.MethodPost, "/bookings/bulk", apitest.JSONType, `[` + strconv.Quote(apitest.Friday("customer_id", "", "customer", strconv.Quote(apitest.NewCustomer))) + `]`, "email"},
+		{http.MethodPut, "/bookings/7", apitest.JSONType, `{"customer":{"email":"x@example.test"}}`, "email"},
+		{http.MethodPut, "/customers/9", apitest.JSONType, `{"phone":"1"}`, "phone"},
+		{http.MethodPut, "/customers/9", apitest.JSONType, `{"custom_fields":{"color":"x"}}`, "custom_fields"},
+		{http.MethodPut, "/customers/9", apitest.JSONType, `{"city":"x"}`, "city"},
+		{http.MethodPut, "/customers/9", apitest.JSONType, `{"date_of_birth":"2000-01-01"}`, "date_of_birth"},
+		{http.MethodPost, "/payments", apitest.JSONType, `{"order_id":10,"amount":1,"notes":"x"}`, "notes"},
+		{http.MethodPut, "/orders/10", apitest.JSONType, `{"customer_comment":"x"}`, "customer_comment"},
+		{http.MethodPut, "/orders/10", apitest.JSONType, `{"source_url":"https://site.example/"}`, "source_url"},
+		{http.MethodPost, "/orders", apitest.JSONType, `{"customer_id":9,"source_url":""}`, "source_url"},
 	} {
-		a := s.writeAs(c.method, c.path, c.contentType, c.body).want(http.StatusForbidden)
-		expect.Equal(t, "personal_data_masked", a.at("error", "code"), fmt.Sprintf("%s %s: %s", c.method, c.path, a.body))
+		a := s.WriteAs(c.method, c.path, c.contentType, c.body).Want(http.StatusForbidden)
+		expect.Equal(t, "personal_data_masked", a.At("error", "code"), fmt.Sprintf("%s %s: %s", c.method, c.path, a.Body))
 	}
-	wantNoWrites(t, "refused", before)
-	s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
-	s.get("/services?search=a").want(http.StatusOK)
+	apitest.WantNoWrites(t, "refused", before)
+	s.Write(http.MethodPost, "/bookings", apitest.Friday()).Want(http.StatusCreated)
+	s.Get("/services?search=a").Want(http.StatusOK)
 }

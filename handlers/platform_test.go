@@ -18,8 +18,79 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 	"github.com/bookside/bookside/handlers/monitor"
 )
+
+// TestAvailabilityUsesIndexes explains every statement of a request: bookings are found by date, and other
+// growing tables by a key.
+func TestAvailabilityUsesIndexes(t *testing.T) {
+	t.Parallel()
+	var seen []statement
+	s := tappedServer(t, fixtures.Shared(t, fixtures.SiteA()), func(shown statement) error {
+		seen = append(seen, shown)
+		return nil
+	})
+	s.Get("/status").Want(http.StatusOK)
+	for _, query := range []string{"service_id=6&agent_id=1&date=2026-11-24", "service_id=6&agent_id=any&date=2026-11-24"} {
+		seen = nil
+		s.Get("/availability?" + query).Want(http.StatusOK)
+		expect.Equal(t, 3, len(seen), fmt.Sprintf("%s: statements", query))
+		used := map[string]string{}
+		for _, shown := range seen {
+			for _, step := range explain(t, s, shown) {
+				used[step.table+"/"+strings.Split(step.key, "|")[0]] = shown.text
+			}
+		}
+		for _, want := range []string{"k/key_hash", "s/PRIMARY", "wp_latepoint_bookings/start_date_index"} {
+			// MySQL considers the few bookings of an agent cheaper than the even fewer ones of the days.
+			byAgent := s.Database.Engine == "mysql" && strings.HasPrefix(want, "wp_latepoint_bookings/") && used["wp_latepoint_bookings/agent_id_index"] != ""
+			if used[want] == "" && !byAgent {
+				t.Errorf("%s: the index %s is not used, only %v", query, want, slices.Sorted(maps.Keys(used)))
+			}
+		}
+	}
+}
+
+// TestEventsGoneByAreNotRead: add-ons keep the events of years, and the cost of a day does not grow with
+// them.
+func TestEventsGoneByAreNotRead(t *testing.T) {
+	t.Parallel()
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
+	database.AddCalendars(t)
+	database.Execute(t, apitest.Activate(apitest.PluginFile, apitest.GoogleFile))
+	var events []statement
+	s := tappedServer(t, database, func(shown statement) error {
+		if strings.Contains(shown.text, "gcal_events") {
+			events = append(events, shown)
+		}
+		return nil
+	})
+	add := func(day, number int) {
+		rows := make([]string, number)
+		for i := range rows {
+			date := s.Clock.AddDate(0, 0, day+i%50).Format("2006-01-02")
+			rows[i] = fmt.Sprintf("(%d, '%s', 600, '%[2]s', 660)", 1+i%3, date)
+		}
+		database.Execute(t, "INSERT INTO wp_latepoint_gcal_events (agent_id, start_date, start_time, end_date, end_time) VALUES "+strings.Join(rows, ", "),
+			"ANALYZE TABLE wp_latepoint_gcal_events")
+	}
+	read := func() int {
+		events = nil
+		s.Get("/availability?service_id=1&agent_id=any&date=2026-11-24&date_to=2026-12-07").Want(http.StatusOK)
+		if len(events) != 1 {
+			t.Fatalf("%d statements read events", len(events))
+		}
+		return rowsRead(t, database, events[0])
+	}
+	s.Get("/status").Want(http.StatusOK)
+	add(0, 300)
+	before := read()
+	add(-400, 6000)
+	if after := read(); after > before+300 {
+		t.Errorf("%d rows are read, %d without the events of last year", after, before)
+	}
+}
 
 // TestUnavailablePlatform makes the platform unavailable in every way and
 // restores it: the status is 503 in between, and everything works again without
@@ -31,8 +102,8 @@ func TestUnavailablePlatform(t *testing.T) {
 		version = "UPDATE wp_options SET option_value = '%s' WHERE option_name = 'latepoint_db_version'"
 	)
 	cases := []struct{ name, away, back, message string }{
-		{"plugin inactive", fmt.Sprintf(plugins, "a:0:{}"), activate(pluginFile), "LatePoint is not active on this site"},
-		{"plugin list unreadable", fmt.Sprintf(plugins, "a:1:{i:0"), activate("renamed-plugin/latepoint.php"), "LatePoint is not active on this site"},
+		{"plugin inactive", fmt.Sprintf(plugins, "a:0:{}"), apitest.Activate(apitest.PluginFile), "LatePoint is not active on this site"},
+		{"plugin list unreadable", fmt.Sprintf(plugins, "a:1:{i:0"), apitest.Activate("renamed-plugin/latepoint.php"), "LatePoint is not active on this site"},
 		{"version 4", fmt.Sprintf(version, "1.4.92"), fmt.Sprintf(version, "2.3.1"), "LatePoint 5 is not installed on this site"},
 		{
 			"never installed", "DELETE FROM wp_options WHERE option_name = 'latepoint_db_version'",
@@ -41,47 +112,47 @@ func TestUnavailablePlatform(t *testing.T) {
 		{"a table gone", "RENAME TABLE wp_latepoint_bookings TO elsewhere", "RENAME TABLE elsewhere TO wp_latepoint_bookings", "LatePoint tables are missing: wp_latepoint_bookings"},
 		{"no WordPress", "RENAME TABLE wp_options TO elsewhere", "RENAME TABLE elsewhere TO wp_options", "No WordPress tables under this prefix"},
 	}
-	database := fixtures.New(t, fixtures.Small(now))
-	s := newServer(t, database)
-	before := s.get("/bookings").want(http.StatusOK)
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
+	s := apitest.NewServer(t, database)
+	before := s.Get("/bookings").Want(http.StatusOK)
 	for _, c := range cases {
 		database.Execute(t, c.away)
 		for range 2 {
-			a := s.get("/bookings").want(http.StatusServiceUnavailable)
+			a := s.Get("/bookings").Want(http.StatusServiceUnavailable)
 			want := fmt.Sprintf(`{"code":"platform_not_available","message":"%s","data":{"status":503}}`, c.message)
-			if string(a.body) != want || a.header.Get("Retry-After") == "" {
-				t.Errorf("%s: %s, Retry-After %q", c.name, a.body, a.header.Get("Retry-After"))
+			if string(a.Body) != want || a.Header.Get("Retry-After") == "" {
+				t.Errorf("%s: %s, Retry-After %q", c.name, a.Body, a.Header.Get("Retry-After"))
 			}
 		}
-		expect.Equal(t, http.StatusServiceUnavailable, s.get("/status").status, fmt.Sprintf("%s: /status", c.name))
-		s.do(http.MethodGet, "/v1/bookings", nil).want(http.StatusUnauthorized)
+		expect.Equal(t, http.StatusServiceUnavailable, s.Get("/status").Status, fmt.Sprintf("%s: /status", c.name))
+		s.Do(http.MethodGet, "/v1/bookings", nil).Want(http.StatusUnauthorized)
 		database.Execute(t, c.back)
-		expect.Equal(t, string(before.body), string(s.get("/bookings").want(http.StatusOK).body), fmt.Sprintf("%s: the response, as before", c.name))
+		expect.Equal(t, string(before.Body), string(s.Get("/bookings").Want(http.StatusOK).Body), fmt.Sprintf("%s: the response, as before", c.name))
 	}
 }
 
 // TestSchemaChangesWhileServing drops and adds columns and tables while the
 // server runs, as an update of the plugin does.
 func TestSchemaChangesWhileServing(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
-	if s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number") == "" {
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	if s.Get("/payments/1").Want(http.StatusOK).At("data", "receipt_number") == "" {
 		t.Fatal("the payment has no receipt number")
 	}
-	s.database.Execute(t, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
-	expect.Equal(t, "", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number of a dropped column")
-	s.get("/payments?search=x").want(http.StatusOK)
-	s.database.Execute(t,
+	s.Database.Execute(t, "ALTER TABLE wp_latepoint_transactions DROP COLUMN receipt_number")
+	expect.Equal(t, "", s.Get("/payments/1").Want(http.StatusOK).At("data", "receipt_number"), "receipt_number of a dropped column")
+	s.Get("/payments?search=x").Want(http.StatusOK)
+	s.Database.Execute(t,
 		"ALTER TABLE wp_latepoint_transactions ADD COLUMN receipt_number varchar(10)",
 		"UPDATE wp_latepoint_transactions SET receipt_number = 'ABCDEFGH'",
 		"UPDATE wp_options SET option_value = '2.3.2' WHERE option_name = 'latepoint_db_version'")
-	expect.Equal(t, "ABCDEFGH", s.get("/payments/1").want(http.StatusOK).at("data", "receipt_number"), "receipt_number after the update")
-	s.database.Execute(t, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
-	expect.Equal(t, 0, len(s.get("/coupons").want(http.StatusOK).records()), "coupons without their table")
-	s.get("/customers").want(http.StatusOK)
-	s.database.Execute(t,
+	expect.Equal(t, "ABCDEFGH", s.Get("/payments/1").Want(http.StatusOK).At("data", "receipt_number"), "receipt_number after the update")
+	s.Database.Execute(t, "DROP TABLE wp_latepoint_coupons", "DROP TABLE wp_latepoint_transaction_refunds")
+	expect.Equal(t, 0, len(s.Get("/coupons").Want(http.StatusOK).Records()), "coupons without their table")
+	s.Get("/customers").Want(http.StatusOK)
+	s.Database.Execute(t,
 		"CREATE TABLE wp_latepoint_coupons (id mediumint PRIMARY KEY, code varchar(110), discount_type varchar(110), discount_value decimal(20,4), status varchar(20))",
 		"INSERT INTO wp_latepoint_coupons VALUES (1, 'NEW', 'percent', 10, 'active')")
-	expect.Equal(t, 1, len(s.get("/coupons").want(http.StatusOK).records()), "coupons after the add-on made its table")
+	expect.Equal(t, 1, len(s.Get("/coupons").Want(http.StatusOK).Records()), "coupons after the add-on made its table")
 }
 
 // TestStatementsDoNotGrowWithPages: a large page runs as many statements as a
@@ -93,45 +164,45 @@ func TestStatementsDoNotGrowWithPages(t *testing.T) {
 		"/customers": 4, "/agents": 4, "/services": 2, "/services?include=category,agents,locations,categories": 5, "/services/categories": 2,
 		"/locations": 2, "/payments": 5, "/orders": 3, "/orders/1/invoices": 4, "/orders/1/transactions": 5, "/coupons": 4,
 	}
-	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(now)} {
+	for name, site := range map[string]fixtures.Site{"recorded": fixtures.SiteA(), "small": fixtures.Small(apitest.Now)} {
 		t.Run(name, func(t *testing.T) {
-			s := sharedServer(t, site)
-			s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
+			s := apitest.Shared(t, site)
+			s.Get("/status").Want(http.StatusOK) // records the use of the key and probes the schema
 			for path, bound := range bounds {
 				join := "?"
 				if strings.Contains(path, "?") {
 					join = "&"
 				}
-				s.get(path + join + "per_page=1").want(http.StatusOK)
-				one := s.log.last(t).Queries
-				records := s.get(path + join + "per_page=100").want(http.StatusOK).records()
-				hundred := s.log.last(t).Queries
+				s.Get(path + join + "per_page=1").Want(http.StatusOK)
+				one := s.Log.Last(t).Queries
+				records := s.Get(path + join + "per_page=100").Want(http.StatusOK).Records()
+				hundred := s.Log.Last(t).Queries
 				if hundred > one || one > bound {
 					t.Errorf("%s: %d queries for one record, %d for %d, bound %d", path, one, hundred, len(records), bound)
 				}
 			}
-			s.get("/bookings?search=nobody-is-called-so").want(http.StatusOK)
-			expect.Equal(t, 2, s.log.last(t).Queries, "queries of an empty list")
+			s.Get("/bookings?search=nobody-is-called-so").Want(http.StatusOK)
+			expect.Equal(t, 2, s.Log.Last(t).Queries, "queries of an empty list")
 		})
 	}
 }
 
 // TestHeadersOfEveryResponse checks the headers that every response has.
 func TestHeadersOfEveryResponse(t *testing.T) {
-	s := smallServer(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
+	s := apitest.Small(t, func(o *handlers.Options) { o.RateLimit.Enabled = true })
 	for _, path := range []string{"/v1/status", "/v1/nothing", "/v1/bookings?page=0"} {
-		a := s.do(http.MethodGet, path, http.Header{"X-Api-Key": {s.key}, "X-Request-Id": {"client-id.1234"}})
+		a := s.Do(http.MethodGet, path, http.Header{"X-Api-Key": {s.Key}, "X-Request-Id": {"client-id.1234"}})
 		for name, want := range map[string]string{
 			"X-Request-Id": "client-id.1234", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Type": "application/json; charset=UTF-8",
 		} {
-			expect.Equal(t, want, a.header.Get(name), fmt.Sprintf("%s: %s", path, name))
+			expect.Equal(t, want, a.Header.Get(name), fmt.Sprintf("%s: %s", path, name))
 		}
 	}
 	for _, sane := range []string{"7", "short", "A-b_c.9", strings.Repeat("x", 128)} {
-		expect.Equal(t, sane, s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {sane}}).header.Get("X-Request-Id"), "request id")
+		expect.Equal(t, sane, s.Do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {sane}}).Header.Get("X-Request-Id"), "request id")
 	}
 	for _, id := range []string{"", "has spaces in it", "é", strings.Repeat("x", 129), "line\nbreak-in-it"} {
-		if got := s.do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {id}}).header.Get("X-Request-Id"); got == id || len(got) < 20 {
+		if got := s.Do(http.MethodGet, "/v1/nothing", http.Header{"X-Request-Id": {id}}).Header.Get("X-Request-Id"); got == id || len(got) < 20 {
 			t.Errorf("request id %q for %q", got, id)
 		}
 	}
@@ -140,12 +211,12 @@ func TestHeadersOfEveryResponse(t *testing.T) {
 // writeRequests has at least one request for every route that writes; together
 // they touch every table that we write to.
 var writeRequests = map[string][3]string{
-	"booking":           {http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)},
-	"bookings":          {http.MethodPost, "/bookings/bulk", `{"bookings":[` + friday() + `]}`},
+	"booking":           {http.MethodPost, "/bookings", apitest.Friday("customer_id", "", "customer", apitest.NewCustomer)},
+	"bookings":          {http.MethodPost, "/bookings/bulk", `{"bookings":[` + apitest.Friday() + `]}`},
 	"moved booking":     {http.MethodPut, "/bookings/7", `{"customer":{"phone":"1"},"notes":"x","price":1,"status":"cancelled"}`},
 	"deleted booking":   {http.MethodDelete, "/bookings/7?force=true", ""},
-	"customer":          {http.MethodPost, "/customers", fullCustomer},
-	"changed customer":  {http.MethodPut, "/customers/5", fullCustomerPatch},
+	"customer":          {http.MethodPost, "/customers", apitest.FullCustomer},
+	"changed customer":  {http.MethodPut, "/customers/5", apitest.FullCustomerPatch},
 	"deleted customer":  {http.MethodDelete, "/customers/268", ""},
 	"service":           {http.MethodPost, "/services", `{"name":"Bath","description":"Warm"}`},
 	"changed service":   {http.MethodPut, "/services/4", `{"name":"Bath","description":"Warm"}`},
@@ -176,13 +247,13 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 		`INSERT INTO wp_options (option_name, option_value) VALUES ('cron', 'a:1:{i:1795000000;a:1:{s:32:"latepoint_process_scheduled_jobs";a:0:{}}}')
 			ON DUPLICATE KEY UPDATE option_value = VALUES(option_value)`)
 	database.MakeCustomersUsers(t)
-	s := newServer(t, database)
-	s.get("/status").want(http.StatusOK)
+	s := apitest.NewServer(t, database)
+	s.Get("/status").Want(http.StatusOK)
 	before := database.Snapshot(t)
 	touched := map[string][]string{} // requests by table
 	for name, request := range writeRequests {
-		if a := s.write(request[0], request[1], request[2]); a.status >= http.StatusBadRequest {
-			t.Fatalf("%s: %d %s", name, a.status, a.body)
+		if a := s.Write(request[0], request[1], request[2]); a.Status >= http.StatusBadRequest {
+			t.Fatalf("%s: %d %s", name, a.Status, a.Body)
 		}
 		tables := map[string]bool{}
 		for _, change := range fixtures.Changes(before, before.Again(t)) {
@@ -200,16 +271,16 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 	}
 	for table, requests := range touched {
 		database.Execute(t, "ALTER TABLE wp_"+table+" ENGINE=MyISAM")
-		old := newServer(t, database)
-		old.get("/status").want(http.StatusOK)
+		old := apitest.NewServer(t, database)
+		old.Get("/status").Want(http.StatusOK)
 		unchanged := before.Again(t)
 		for _, name := range requests {
 			request := writeRequests[name]
-			a := old.write(request[0], request[1], request[2])
-			if want := `{"code":"platform_not_available","message":"The site's tables do not support transactions: nothing is written","data":{"status":503,"written":false}}`; a.status != http.StatusServiceUnavailable || string(a.body) != want {
-				t.Errorf("%s with %s: %d %s", name, table, a.status, a.body)
+			a := old.Write(request[0], request[1], request[2])
+			if want := `{"code":"platform_not_available","message":"The site's tables do not support transactions: nothing is written","data":{"status":503,"written":false}}`; a.Status != http.StatusServiceUnavailable || string(a.Body) != want {
+				t.Errorf("%s with %s: %d %s", name, table, a.Status, a.Body)
 			}
-			wantNoWrites(t, name+" with "+table, unchanged)
+			apitest.WantNoWrites(t, name+" with "+table, unchanged)
 		}
 		database.Execute(t, "ALTER TABLE wp_"+table+" ENGINE=InnoDB")
 	}
@@ -222,8 +293,8 @@ func TestWritesToTablesWithoutTransactionsAreRejected(t *testing.T) {
 func TestServersWithOtherDefaults(t *testing.T) {
 	t.Parallel()
 	db := fixtures.NewWith(t, fixtures.SiteA().WithFewBookings())
-	s := newServer(t, db)
-	want := string(s.get("/bookings?per_page=100").body)
+	s := apitest.NewServer(t, db)
+	want := string(s.Get("/bookings?per_page=100").Body)
 	account, err := mysql.ParseDSN(db.AdminDSN)
 	expect.NoError(t, err)
 	account.Params = map[string]string{"autocommit": "1", "sql_safe_updates": "0"}
@@ -272,26 +343,26 @@ func TestServersWithOtherDefaults(t *testing.T) {
 			}
 			set(c.set)
 			defer set(c.reset)
-			s := newServerOver(t, db, 2, time.Minute)
-			if got := s.get("/bookings?per_page=100"); got.status != http.StatusOK || string(got.body) != want {
-				t.Errorf("the bookings are others, status %d: %.300s", got.status, got.body)
+			s := apitest.NewServerOver(t, db, 2, time.Minute)
+			if got := s.Get("/bookings?per_page=100"); got.Status != http.StatusOK || string(got.Body) != want {
+				t.Errorf("the bookings are others, status %d: %.300s", got.Status, got.Body)
 			}
 			email := fmt.Sprintf("mueller%d@example.test", i)
 			header := []string{"Idempotency-Key", email}
-			first := s.write(http.MethodPost, "/customers", `{"first_name":"Jürgen","last_name":"Müller","email":"`+email+`"}`, header...)
-			again := s.write(http.MethodPost, "/customers", `{"first_name":"Jürgen","last_name":"Müller","email":"`+email+`"}`, header...)
-			if first.status != http.StatusCreated || string(again.body) != string(first.body) {
-				t.Errorf("created: %d %.300s; again: %d %.300s", first.status, first.body, again.status, again.body)
+			first := s.Write(http.MethodPost, "/customers", `{"first_name":"Jürgen","last_name":"Müller","email":"`+email+`"}`, header...)
+			again := s.Write(http.MethodPost, "/customers", `{"first_name":"Jürgen","last_name":"Müller","email":"`+email+`"}`, header...)
+			if first.Status != http.StatusCreated || string(again.Body) != string(first.Body) {
+				t.Errorf("created: %d %.300s; again: %d %.300s", first.Status, first.Body, again.Status, again.Body)
 			}
-			id := regexp.MustCompile(`"id":"?([0-9]+)`).FindSubmatch(first.body)
+			id := regexp.MustCompile(`"id":"?([0-9]+)`).FindSubmatch(first.Body)
 			if id == nil {
-				t.Fatalf("no id in %s", first.body)
+				t.Fatalf("no id in %s", first.Body)
 			}
-			updated := s.write(http.MethodPut, "/customers/"+string(id[1]), `{"last_name":"Weiß"}`)
+			updated := s.Write(http.MethodPut, "/customers/"+string(id[1]), `{"last_name":"Weiß"}`)
 			var stored string
 			err := witness.QueryRowContext(t.Context(), "SELECT CONCAT(COUNT(*), COALESCE(MAX(first_name), ''), COALESCE(MAX(last_name), '')) FROM "+db.Prefix+"latepoint_customers WHERE email = ?", email).Scan(&stored)
 			if err != nil || stored != "1JürgenWeiß" {
-				t.Errorf("stored %q, error %v; updated: %d %s", stored, err, updated.status, updated.body)
+				t.Errorf("stored %q, error %v; updated: %d %s", stored, err, updated.Status, updated.Body)
 			}
 		})
 	}
@@ -305,20 +376,20 @@ func TestStatementLog(t *testing.T) {
 	limited.Execute(t, "SET GLOBAL binlog_format = 'STATEMENT'")
 	may := *limited
 	may.DSN = limited.AdminDSN
-	allowed := newServer(t, &may)
+	allowed := apitest.NewServer(t, &may)
 	const body = `{"first_name":"Rita","last_name":"Neu","email":"rita@example.test"}`
-	allowed.write(http.MethodPost, "/customers", body).want(http.StatusCreated)
+	allowed.Write(http.MethodPost, "/customers", body).Want(http.StatusCreated)
 	admin := newAdmin()
-	admin.Started(allowed.platform)
+	admin.Started(allowed.Platform)
 	wantReadiness(t, admin, monitor.Readiness{Status: monitor.StatusReady, Database: "ok", Platform: "ok"})
 
 	refused := *allowed
-	refused.platform = session.NewPlatform(openDatabase(t, limited, 2, time.Minute), fixedClock)
-	refused.handler = handlers.New(refused.platform, allowed.keys, fixedClock, slog.New(slog.NewJSONHandler(refused.log, nil)), defaultOptions())
-	refused.get("/bookings").want(http.StatusOK)
-	refused.write(http.MethodPost, "/customers", body).want(http.StatusServiceUnavailable)
+	refused.Platform = session.NewPlatform(apitest.OpenDatabase(t, limited, 2, time.Minute), apitest.FixedClock)
+	refused.Handler = handlers.New(refused.Platform, allowed.Keys, apitest.FixedClock, slog.New(slog.NewJSONHandler(refused.Log, nil)), apitest.DefaultOptions())
+	refused.Get("/bookings").Want(http.StatusOK)
+	refused.Write(http.MethodPost, "/customers", body).Want(http.StatusServiceUnavailable)
 	admin = newAdmin()
-	admin.Started(refused.platform)
+	admin.Started(refused.Platform)
 	wantReadiness(t, admin, monitor.Readiness{Status: monitor.StatusUnavailable, Database: "ok", Platform: "The database server refuses every write, because its binlog_format is STATEMENT"})
 }
 
@@ -333,11 +404,11 @@ func TestServerWithoutCaseOfNames(t *testing.T) {
 	if name != "wp_latepoint_bookings" {
 		t.Fatalf("the table is %s", name)
 	}
-	s := newServer(t, db)
-	s.get("/bookings").want(http.StatusOK)
-	s.write(http.MethodPut, "/customers/1", `{"last_name":"Neu"}`).want(http.StatusOK)
+	s := apitest.NewServer(t, db)
+	s.Get("/bookings").Want(http.StatusOK)
+	s.Write(http.MethodPut, "/customers/1", `{"last_name":"Neu"}`).Want(http.StatusOK)
 	admin := newAdmin()
-	admin.Started(s.platform)
+	admin.Started(s.Platform)
 	wantReadiness(t, admin, monitor.Readiness{Status: monitor.StatusReady, Database: "ok", Platform: "ok"})
 }
 
@@ -366,27 +437,27 @@ func TestBookingWritesUseIndexes(t *testing.T) {
 		seen = append(seen, shown)
 		return nil
 	})
-	s.get("/status").want(http.StatusOK) // records the use of the key and probes the schema
+	s.Get("/status").Want(http.StatusOK) // records the use of the key and probes the schema
 	for _, w := range []struct {
 		method, path, body string
 		status             int
 	}{
-		{http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer), http.StatusCreated},
-		{http.MethodPost, "/bookings", friday("agent_id", `"any"`, "start_time", `"13:00"`), http.StatusCreated},
-		{http.MethodPost, "/bookings", friday(), http.StatusConflict},
+		{http.MethodPost, "/bookings", apitest.Friday("customer_id", "", "customer", apitest.NewCustomer), http.StatusCreated},
+		{http.MethodPost, "/bookings", apitest.Friday("agent_id", `"any"`, "start_time", `"13:00"`), http.StatusCreated},
+		{http.MethodPost, "/bookings", apitest.Friday(), http.StatusConflict},
 		{http.MethodPut, "/bookings/7", `{"start_date":"2027-02-05","start_time":"15:00","service_id":4,"agent_id":5,"location_id":1,
 			"status":"approved","price":12,"notes":"x","customer":{"phone":"+49 30 1","email":"rita.neuer@example.test"}}`, http.StatusOK},
 		{http.MethodDelete, "/bookings/7?force=true", "", http.StatusOK},
 	} {
 		t.Run(w.method+" "+w.path, func(t *testing.T) {
 			seen = nil
-			s.write(w.method, w.path, w.body).want(w.status)
+			s.Write(w.method, w.path, w.body).Want(w.status)
 			steps := 0
 			for _, shown := range seen {
 				if strings.HasPrefix(shown.text, "INSERT ") {
 					continue
 				}
-				for _, step := range s.explain(t, shown) {
+				for _, step := range explain(t, s, shown) {
 					steps++
 					if step.whole() && !readsTable(shown, tablesWithoutIndex) {
 						t.Errorf("reads all of %s: %s", step.table, shown.text)
@@ -410,45 +481,6 @@ func readsTable(shown statement, tables []string) bool {
 	return false
 }
 
-// TestStatementsOfANewBooking: the number of statements is fixed, and each
-// further notification adds at most one.
-func TestStatementsOfANewBooking(t *testing.T) {
-	t.Parallel()
-	const bound = 30
-	automation := func(id int) string {
-		return fmt.Sprintf(`INSERT INTO wp_latepoint_processes (id, name, event_type, status, actions_json) VALUES (%d, 'P', 'booking_created', 'active',
-			'[{"type":"group","trigger_condition":false,"items":[{"type":"action","id":"pa_%d","settings":{"status":"active","type":"send_email","settings":{"to_email":"{{customer_email}}","subject":"S","content":"C"}}}],"time_offset":[]}]')`, id, id)
-	}
-	for name, c := range map[string]struct {
-		setup []string
-		jobs  int
-	}{
-		"nobody sends mails": {nil, 0},
-		"one notification":   {[]string{jobCron}, 1},
-		"the content of the order": {[]string{
-			jobCron, "DELETE FROM wp_latepoint_processes", "INSERT INTO wp_latepoint_settings (name, value) VALUES ('business_logo', '77')", contentAutomation(t, "booking_created"),
-		}, 1},
-		"several notifications ": {[]string{jobCron, automation(50), automation(51), automation(52)}, 4},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := ownWriter(t, fixtures.SiteA())
-			s.database.Execute(t, append(c.setup, fillLocks)...)
-			before := s.database.Snapshot(t)
-			s.write(http.MethodPost, "/bookings", friday("customer_id", "", "customer", newCustomer)).want(http.StatusCreated)
-			if n := s.log.last(t).Queries; n > bound+c.jobs {
-				t.Errorf("%d statements, want at most %d", n, bound+c.jobs)
-			}
-			jobs := 0
-			for _, change := range fixtures.Changes(before, before.Again(t)) {
-				if change.Table == "latepoint_process_jobs" {
-					jobs++
-				}
-			}
-			expect.Equal(t, c.jobs, jobs, "jobs")
-		})
-	}
-}
-
 // TestCustomersCompareNoOrderWithEachTransaction: the statement that sums up what
 // customers paid reads the transactions once and looks up their orders by key.
 func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
@@ -459,16 +491,16 @@ func TestCustomersCompareNoOrderWithEachTransaction(t *testing.T) {
 		seen = append(seen, shown)
 		return nil
 	})
-	s.get("/status").want(http.StatusOK)
+	s.Get("/status").Want(http.StatusOK)
 	seen = nil
-	s.get("/customers?per_page=20").want(http.StatusOK)
+	s.Get("/customers?per_page=20").Want(http.StatusOK)
 	sums := 0
 	for _, shown := range seen {
 		if !readsTable(shown, []string{"wp_latepoint_transactions"}) {
 			continue
 		}
 		sums++
-		for _, step := range s.explain(t, shown) {
+		for _, step := range explain(t, s, shown) {
 			// MySQL uses a hash join, also in a buffer.
 			if strings.Contains(step.extra, "BNL") || strings.Contains(step.extra, "Block Nested Loop") {
 				t.Errorf("each row of %s is compared with all others: %s", step.table, shown.text)
@@ -491,16 +523,16 @@ func TestPaymentStatusIsSummedUpOnce(t *testing.T) {
 		seen = append(seen, shown)
 		return nil
 	})
-	s.get("/status").want(http.StatusOK)
+	s.Get("/status").Want(http.StatusOK)
 	for _, path := range []string{"/orders?payment_status=refunded", "/bookings?payment_status=refunded&sort=created_at"} {
 		seen = nil
-		s.get(path).want(http.StatusOK)
+		s.Get(path).Want(http.StatusOK)
 		sums := 0
 		for _, shown := range seen {
 			if !readsTable(shown, []string{"wp_latepoint_transaction_refunds"}) {
 				continue
 			}
-			for _, step := range s.explain(t, shown) {
+			for _, step := range explain(t, s, shown) {
 				sums++
 				if step.kind == "LATERAL DERIVED" && strings.HasPrefix(step.table, "<derived") {
 					t.Errorf("%s: %s is read for each order: %s", path, step.table, shown.text)

@@ -20,30 +20,31 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 )
 
 // keptServer is a server that keeps its requests for the console.
 type keptServer struct {
-	*server
+	*apitest.Server
 	kept *keys.RequestLog
 }
 
 func newKeptServer(t *testing.T, database *fixtures.Database, keep int) keptServer {
 	t.Helper()
-	s := newServer(t, database)
-	k := keptServer{s, keys.NewRequestLog(s.platform.DB, func() time.Time { return s.clock }, slog.New(slog.NewTextHandler(s.log, nil)), keep)}
-	options := defaultOptions()
+	s := apitest.NewServer(t, database)
+	k := keptServer{s, keys.NewRequestLog(s.Platform.DB, func() time.Time { return s.Clock }, slog.New(slog.NewTextHandler(s.Log, nil)), keep)}
+	options := apitest.DefaultOptions()
 	options.Requests, options.QueryParameter = k.kept, "api_key"
-	s.handler = handlers.New(s.platform, s.keys, func() time.Time { return s.clock }, slog.New(slog.NewJSONHandler(s.log, nil)), options)
+	s.Handler = handlers.New(s.Platform, s.Keys, func() time.Time { return s.Clock }, slog.New(slog.NewJSONHandler(s.Log, nil)), options)
 	return k
 }
 
 // list returns the entries that match a filter, the newest first.
 func (k keptServer) list(f keys.RequestFilter) []keys.LogEntry {
-	k.t.Helper()
-	k.kept.Flush(k.t.Context())
-	entries, err := keys.ListRequests(k.t.Context(), k.platform.DB, f, 1000)
-	expect.NoError(k.t, err)
+	k.T.Helper()
+	k.kept.Flush(k.T.Context())
+	entries, err := keys.ListRequests(k.T.Context(), k.Platform.DB, f, 1000)
+	expect.NoError(k.T, err)
 	return entries
 }
 
@@ -51,9 +52,9 @@ func (k keptServer) list(f keys.RequestFilter) []keys.LogEntry {
 func TestRequestsAreKept(t *testing.T) {
 	t.Parallel()
 	k := newKeptServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 1000)
-	key := http.Header{"X-Api-Key": {k.key}}
-	limited := http.Header{"X-Api-Key": {k.newKey("read_services")}, "X-Request-Id": {"forbidden-1"}}
-	booking := k.texts("SELECT MAX(id) FROM wp_latepoint_bookings WHERE status = 'approved'")[0]
+	key := http.Header{"X-Api-Key": {k.Key}}
+	limited := http.Header{"X-Api-Key": {k.NewKey("read_services")}, "X-Request-Id": {"forbidden-1"}}
+	booking := k.Texts("SELECT MAX(id) FROM wp_latepoint_bookings WHERE status = 'approved'")[0]
 	bookingID, _ := strconv.ParseInt(booking, 10, 64)
 	for _, r := range []struct {
 		method, path string
@@ -72,11 +73,11 @@ func TestRequestsAreKept(t *testing.T) {
 		{"PUT", "/v1/bookings/" + booking, key, `{"status":"Theo Winter +49 30 1234567"}`, 422,
 			keys.LogEntry{KeyID: 1, Method: "PUT", Route: "/bookings/:id", RecordID: bookingID, Status: 422, Code: "validation_failed", Fields: []string{"status"}}},
 	} {
-		if got := k.send(r.method, r.path, r.header, r.body); got.status != r.want {
-			t.Fatalf("%s %s: %d %s", r.method, r.path, got.status, got.body)
+		if got := k.Send(r.method, r.path, r.header, r.body); got.Status != r.want {
+			t.Fatalf("%s %s: %d %s", r.method, r.path, got.Status, got.Body)
 		}
 		got := k.list(keys.RequestFilter{})[0]
-		if r.entry.Status < 400 && (got.Statements < 1 || !got.At.Equal(k.clock) || got.RequestID == "") {
+		if r.entry.Status < 400 && (got.Statements < 1 || !got.At.Equal(k.Clock) || got.RequestID == "") {
 			t.Errorf("%+v", got)
 		}
 		ignore := cmpopts.IgnoreFields(keys.LogEntry{}, "ID", "At", "Took", "Statements", "RequestID")
@@ -97,15 +98,15 @@ func TestRequestsAreKept(t *testing.T) {
 	} {
 		expect.Equal(t, f.want, len(k.list(f.filter)), fmt.Sprintf("%s: entries", name))
 	}
-	routes, err := keys.RequestRoutes(t.Context(), k.platform.DB)
+	routes, err := keys.RequestRoutes(t.Context(), k.Platform.DB)
 	if want := []string{"GET /bookings", "GET /bookings/:id", "GET /customers", "PUT /bookings/:id"}; err != nil || !slices.Equal(routes, want) {
 		t.Errorf("%v, %v", routes, err)
 	}
-	since := k.clock.Truncate(time.Hour)
-	if hours, err := keys.RequestHours(t.Context(), k.platform.DB, since); err != nil || hours[since] != (keys.Hour{Done: 1, Refused: 6}) {
+	since := k.Clock.Truncate(time.Hour)
+	if hours, err := keys.RequestHours(t.Context(), k.Platform.DB, since); err != nil || hours[since] != (keys.Hour{Done: 1, Refused: 6}) {
 		t.Errorf("%v, %v", hours, err)
 	}
-	if counts, err := keys.RequestCounts(t.Context(), k.platform.DB, since); err != nil || counts[1] != 6 || counts[2] != 1 {
+	if counts, err := keys.RequestCounts(t.Context(), k.Platform.DB, since); err != nil || counts[1] != 6 || counts[2] != 1 {
 		t.Errorf("%v, %v", counts, err)
 	}
 }
@@ -115,16 +116,16 @@ func TestRequestsAreKept(t *testing.T) {
 func TestWritesLeadToTheirChanges(t *testing.T) {
 	t.Parallel()
 	k := newKeptServer(t, fixtures.New(t, fixtures.SiteA().WithFewBookings()), 1000)
-	k.keepJournal(t)
-	header := http.Header{"X-Api-Key": {k.key}, "X-Request-Id": {"change-1"}, "Content-Type": {jsonType}}
-	booking := k.texts("SELECT MAX(id) FROM wp_latepoint_bookings WHERE status <> 'cancelled'")[0]
+	keepJournal(t, k.Server)
+	header := http.Header{"X-Api-Key": {k.Key}, "X-Request-Id": {"change-1"}, "Content-Type": {apitest.JSONType}}
+	booking := k.Texts("SELECT MAX(id) FROM wp_latepoint_bookings WHERE status <> 'cancelled'")[0]
 	for _, r := range []struct{ method, path, body string }{
 		{"PUT", "/v1/bookings/" + booking, `{"status":"cancelled"}`},
 		{"GET", "/v1/bookings", ""},
 		{"POST", "/v1/customers", `{"first_name":"Rita","last_name":"Neumann","email":"rita.neu@example.test"}`},
 	} {
-		if got := k.send(r.method, r.path, header, r.body); got.status >= 300 {
-			t.Fatalf("%s %s: %d %s", r.method, r.path, got.status, got.body)
+		if got := k.Send(r.method, r.path, header, r.body); got.Status >= 300 {
+			t.Fatalf("%s %s: %d %s", r.method, r.path, got.Status, got.Body)
 		}
 	}
 	for route, resource := range map[string]journal.Resource{"PUT /bookings/:id": journal.Bookings, "POST /customers": journal.Customers} {
@@ -143,16 +144,16 @@ func TestWritesLeadToTheirChanges(t *testing.T) {
 
 // changesOf waits for the changes of a resource that a request made.
 func (k keptServer) changesOf(e keys.LogEntry, resource journal.Resource) []journal.Entry {
-	k.t.Helper()
+	k.T.Helper()
 	for range 3000 {
-		changes, err := k.platform.Journal.OfRequest(k.t.Context(), e.RequestID, 100)
-		expect.NoError(k.t, err)
+		changes, err := k.Platform.Journal.OfRequest(k.T.Context(), e.RequestID, 100)
+		expect.NoError(k.T, err)
 		if changes = slices.DeleteFunc(changes, func(c journal.Entry) bool { return c.Resource != resource }); len(changes) > 0 {
 			return changes
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	k.t.Fatal("the changes did not appear")
+	k.T.Fatal("the changes did not appear")
 	return nil
 }
 
@@ -160,14 +161,14 @@ func (k keptServer) changesOf(e keys.LogEntry, resource journal.Resource) []jour
 // all, so that they cannot push out others.
 func TestRequestsWithoutKeyAreCounted(t *testing.T) {
 	t.Parallel()
-	k := newKeptServer(t, fixtures.New(t, fixtures.Small(now)), 20)
-	k.send("GET", "/v1/bookings", http.Header{"X-Api-Key": {k.key}}, "")
+	k := newKeptServer(t, fixtures.New(t, fixtures.Small(apitest.Now)), 20)
+	k.Send("GET", "/v1/bookings", http.Header{"X-Api-Key": {k.Key}}, "")
 	for range 5 {
-		k.clock = k.clock.Add(time.Minute)
+		k.Clock = k.Clock.Add(time.Minute)
 		for range 8 {
-			k.send("GET", "/v1/bookings/7?api_key=guess&search=rita.neu@example.test", nil, "")
-			k.send("GET", "/v1/rita.neu@example.test", nil, "")
-			k.send("GET", "/openapi.json", nil, "")
+			k.Send("GET", "/v1/bookings/7?api_key=guess&search=rita.neu@example.test", nil, "")
+			k.Send("GET", "/v1/rita.neu@example.test", nil, "")
+			k.Send("GET", "/openapi.json", nil, "")
 		}
 		k.list(keys.RequestFilter{})
 	}
@@ -183,11 +184,11 @@ func TestRequestsWithoutKeyAreCounted(t *testing.T) {
 // TestRequestsToNoRoute: with a valid key, they are requests of that key, beside those that had none.
 func TestRequestsToNoRoute(t *testing.T) {
 	t.Parallel()
-	k := newKeptServer(t, fixtures.New(t, fixtures.Small(now)), 20)
-	k.send("GET", "/v1/no-such-route?search=rita&page=2", http.Header{"X-Api-Key": {k.key}}, "")
+	k := newKeptServer(t, fixtures.New(t, fixtures.Small(apitest.Now)), 20)
+	k.Send("GET", "/v1/no-such-route?search=rita&page=2", http.Header{"X-Api-Key": {k.Key}}, "")
 	for range 3 {
-		k.send("GET", "/v1/no-such-route", http.Header{"X-Api-Key": {"guess"}}, "")
-		k.send("GET", "/v1/bookings", http.Header{"X-Api-Key": {"guess"}}, "")
+		k.Send("GET", "/v1/no-such-route", http.Header{"X-Api-Key": {"guess"}}, "")
+		k.Send("GET", "/v1/bookings", http.Header{"X-Api-Key": {"guess"}}, "")
 	}
 	for status, want := range map[int][]keys.LogEntry{
 		404: {{Status: 404, Code: "rest_no_route", Refused: 3}, {KeyID: 1, Status: 404, Code: "rest_no_route"}},
@@ -203,19 +204,19 @@ func TestRequestsToNoRoute(t *testing.T) {
 // TestKeptRequestsAreBounded: in number, in bytes, and in age; two servers share the table.
 func TestKeptRequestsAreBounded(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
 	k := newKeptServer(t, database, 100)
 	other := newKeptServer(t, database, 100)
-	other.key = k.key
-	key := http.Header{"X-Api-Key": {k.key}}
-	k.exchange(http.MethodGet, "/v1/bookings?api_key="+k.key+"&search="+strings.Repeat("a", 60_000), "", "X-Api-Key", "").want(http.StatusRequestURITooLong)
+	other.Key = k.Key
+	key := http.Header{"X-Api-Key": {k.Key}}
+	exchange(k.Server, http.MethodGet, "/v1/bookings?api_key="+k.Key+"&search="+strings.Repeat("a", 60_000), "", "X-Api-Key", "").Want(http.StatusRequestURITooLong)
 	if refused := k.list(keys.RequestFilter{Status: http.StatusRequestURITooLong}); len(refused) != 1 || refused[0].KeyID != 1 {
 		t.Errorf("entries %+v", refused)
 	}
 	for range 15 {
 		for range 10 {
-			k.send("GET", "/v1/status", key, "")
-			other.send("GET", "/v1/services", key, "")
+			k.Send("GET", "/v1/status", key, "")
+			other.Send("GET", "/v1/services", key, "")
 		}
 		k.list(keys.RequestFilter{})
 		other.list(keys.RequestFilter{})
@@ -224,9 +225,9 @@ func TestKeptRequestsAreBounded(t *testing.T) {
 	if len(all) < 100 || len(all) > 120 || len(k.list(keys.RequestFilter{Route: "GET /status"})) < 45 || len(k.list(keys.RequestFilter{Route: "GET /services"})) < 45 {
 		t.Errorf("%d entries", len(all))
 	}
-	sweeper := jobs.NewSweeper(k.platform.DB, func() time.Time { return k.clock }, slog.New(slog.DiscardHandler))
-	k.clock = k.clock.Add(7*24*time.Hour + time.Minute)
-	k.send("GET", "/v1/status", key, "")
+	sweeper := jobs.NewSweeper(k.Platform.DB, func() time.Time { return k.Clock }, slog.New(slog.DiscardHandler))
+	k.Clock = k.Clock.Add(7*24*time.Hour + time.Minute)
+	k.Send("GET", "/v1/status", key, "")
 	k.list(keys.RequestFilter{})
 	if _, err := sweeper.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
@@ -238,14 +239,14 @@ func TestKeptRequestsAreBounded(t *testing.T) {
 // fit into memory are written later, and the others are counted.
 func TestRequestsGoOnWithoutTheTable(t *testing.T) {
 	t.Parallel()
-	database := fixtures.New(t, fixtures.Small(now))
+	database := fixtures.New(t, fixtures.Small(apitest.Now))
 	k := newKeptServer(t, database, 10_000)
-	key := http.Header{"X-Api-Key": {k.key}}
+	key := http.Header{"X-Api-Key": {k.Key}}
 	database.Execute(t, "RENAME TABLE wp_bookside_requests TO wp_moved")
 	const kept, more = 4000, 300
 	for i := range kept + more {
-		if got := k.send("GET", "/v1/status", key, ""); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+		if got := k.Send("GET", "/v1/status", key, ""); got.Status != http.StatusOK {
+			t.Fatalf("%d %s", got.Status, got.Body)
 		}
 		if i%1000 == 0 {
 			k.kept.Flush(t.Context())
@@ -257,19 +258,19 @@ func TestRequestsGoOnWithoutTheTable(t *testing.T) {
 	if err := database.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM wp_bookside_requests").Scan(&written); err != nil || written != kept || k.kept.Dropped() != more {
 		t.Errorf("%d written, %d dropped, %v", written, k.kept.Dropped(), err)
 	}
-	expect.Equal(t, 1, strings.Count(k.log.String(), "requests cannot be written"), "warnings")
+	expect.Equal(t, 1, strings.Count(k.Log.String(), "requests cannot be written"), "warnings")
 }
 
 // TestRequestsAreWrittenAtTheEnd: a server that stops writes what waits.
 func TestRequestsAreWrittenAtTheEnd(t *testing.T) {
 	t.Parallel()
-	k := newKeptServer(t, fixtures.New(t, fixtures.Small(now)), 100)
-	k.send("GET", "/v1/status", http.Header{"X-Api-Key": {k.key}}, "")
-	k.send("GET", "/v1/status", nil, "")
+	k := newKeptServer(t, fixtures.New(t, fixtures.Small(apitest.Now)), 100)
+	k.Send("GET", "/v1/status", http.Header{"X-Api-Key": {k.Key}}, "")
+	k.Send("GET", "/v1/status", nil, "")
 	ended, end := context.WithCancel(t.Context())
 	end()
 	k.kept.Run(ended)
-	if written := k.texts("SELECT route FROM wp_bookside_requests"); len(written) != 2 {
+	if written := k.Texts("SELECT route FROM wp_bookside_requests"); len(written) != 2 {
 		t.Errorf("%q", written)
 	}
 }

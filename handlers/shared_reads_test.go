@@ -14,7 +14,25 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 )
+
+// TestBookingAgreesWithItsOrder: a booking that is read while its order's comment changes shows a single
+// comment.
+func TestBookingAgreesWithItsOrder(t *testing.T) {
+	s := apitest.Own(t, fixtures.SiteA().WithFewBookings())
+	readWhileWriting(t, 200, func(int) {
+		a := s.Get("/bookings/6").Want(http.StatusOK)
+		notes, comment, ordered := a.At("data", "notes"), a.At("data", "customer_comment"), a.At("data", "order", "customer_comment")
+		if notes != comment || comment != ordered {
+			t.Errorf("notes %v, customer_comment %v, that of the order %v", notes, comment, ordered)
+		}
+	}, func(n int) {
+		if _, err := s.Database.SQL.ExecContext(t.Context(), "UPDATE wp_latepoint_orders SET customer_comment = ?", fmt.Sprint("comment ", n)); err != nil {
+			t.Error(err)
+		}
+	})
+}
 
 // readWhile reads repeatedly from 16 clients until write returns.
 func readWhile(read func(client int), write func()) {
@@ -70,10 +88,10 @@ func readTogether(rounds int, paths []string, read func(path string)) {
 // TestRevokedKeyIsRejectedByTheNextRequest: however many requests are waiting with a key, those sent after
 // it was revoked are rejected.
 func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now), func(o *handlers.Options) { o.FailedKeysPerMinute = 0 })
-	other := s.newKey("read")
-	secret := s.newKey("read")
-	key, err := s.keys.List(t.Context())
+	s := apitest.Own(t, fixtures.Small(apitest.Now), func(o *handlers.Options) { o.FailedKeysPerMinute = 0 })
+	other := s.NewKey("read")
+	secret := s.NewKey("read")
+	key, err := s.Keys.List(t.Context())
 	expect.NoError(t, err)
 	var revoked atomic.Bool
 	var readers sync.WaitGroup
@@ -85,7 +103,7 @@ func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 				if i%4 == 0 {
 					sent = other // looked up in the same statements
 				}
-				status := s.do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {sent}}).status
+				status := s.Do(http.MethodGet, "/v1/status", http.Header{"X-Api-Key": {sent}}).Status
 				switch {
 				case sent == other:
 					rejected = before
@@ -100,9 +118,9 @@ func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 		})
 	}
 	for range 20 {
-		s.get("/status").want(http.StatusOK)
+		s.Get("/status").Want(http.StatusOK)
 	}
-	if ok, err := s.keys.Revoke(t.Context(), key[len(key)-1].ID); !ok || err != nil {
+	if ok, err := s.Keys.Revoke(t.Context(), key[len(key)-1].ID); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	revoked.Store(true)
@@ -111,9 +129,9 @@ func TestRevokedKeyIsRejectedByTheNextRequest(t *testing.T) {
 
 // TestReadsInOtherScopesAreNotShared: equal concurrent reads each show what their key may see.
 func TestReadsInOtherScopesAreNotShared(t *testing.T) {
-	s := sharedServer(t, fixtures.SiteA().WithFewBookings())
+	s := apitest.Shared(t, fixtures.SiteA().WithFewBookings())
 	allKeys := []string{
-		s.key, s.maskedKey(), s.limitedKey(domain.Scope{Agents: []int64{1}}), s.limitedKey(domain.Scope{Agents: []int64{5}}), s.limitedKey(domain.Scope{Locations: []int64{1}}),
+		s.Key, s.MaskedKey(), s.LimitedKey(domain.Scope{Agents: []int64{1}}), s.LimitedKey(domain.Scope{Agents: []int64{5}}), s.LimitedKey(domain.Scope{Locations: []int64{1}}),
 	}
 	paths := []string{
 		"/bookings?per_page=5", "/bookings?per_page=5&page=2", "/orders?per_page=5", "/customers?per_page=5&include=stats", "/agents", "/payments?per_page=5",
@@ -121,8 +139,8 @@ func TestReadsInOtherScopesAreNotShared(t *testing.T) {
 		"/bookings?per_page=100&date_from=2026-12-01&date_to=2026-12-02", "/bookings?per_page=100&date_from=2026-12-07&date_to=2026-12-08", "/orders?per_page=100&search=an",
 	}
 	ask := func(key, path string) string {
-		a := s.do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {key}})
-		return fmt.Sprintf("%d %s", a.status, a.body)
+		a := s.Do(http.MethodGet, "/v1"+path, http.Header{"X-Api-Key": {key}})
+		return fmt.Sprintf("%d %s", a.Status, a.Body)
 	}
 	want := map[[2]string]string{}
 	for _, path := range paths {
@@ -152,8 +170,8 @@ func TestReadsInOtherScopesAreNotShared(t *testing.T) {
 // TestFreeTimesThatShareStatementsAreTheSame: free times read at the same time are those that are found alone, in fewer statements.
 func TestFreeTimesThatShareStatementsAreTheSame(t *testing.T) {
 	fixtures.SkipUnderRace(t)
-	s := sharedServer(t, fixtures.SiteA())
-	s.get("/status").want(http.StatusOK)
+	s := apitest.Shared(t, fixtures.SiteA())
+	s.Get("/status").Want(http.StatusOK)
 	var paths []string
 	for _, agent := range []string{"1", "2", "3", "any"} {
 		for _, location := range []string{"", "&location_id=1", "&location_id=2", "&location_id=any"} {
@@ -166,7 +184,7 @@ func TestFreeTimesThatShareStatementsAreTheSame(t *testing.T) {
 		}
 	}
 	queries := func() (n int) {
-		for line := range strings.Lines(s.log.String()) {
+		for line := range strings.Lines(s.Log.String()) {
 			_, rest, _ := strings.Cut(line, `"queries":`)
 			number, _, _ := strings.Cut(rest, ",")
 			if i, err := strconv.Atoi(number); err == nil {
@@ -178,12 +196,12 @@ func TestFreeTimesThatShareStatementsAreTheSame(t *testing.T) {
 	before := queries()
 	want := map[string]string{}
 	for _, path := range paths {
-		want[path] = string(s.get(path).want(http.StatusOK).body)
+		want[path] = string(s.Get(path).Want(http.StatusOK).Body)
 	}
 	alone := queries() - before
 	const rounds = 4
 	readTogether(rounds, paths, func(path string) {
-		expect.Equal(t, want[path], string(s.get(path).want(http.StatusOK).body), path)
+		expect.Equal(t, want[path], string(s.Get(path).Want(http.StatusOK).Body), path)
 	})
 	if together := queries() - before - alone; together >= rounds*alone {
 		t.Errorf("%d statements at the same time, %d one after the other: none was shared", together, rounds*alone)
@@ -193,13 +211,13 @@ func TestFreeTimesThatShareStatementsAreTheSame(t *testing.T) {
 // TestCalendarsThatShareStatementsAreFresh: a day that another connection fully booked before its free
 // times were requested has none, whichever days it shares a statement with.
 func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
-	s := ownServer(t, fixtures.SiteA())
+	s := apitest.Own(t, fixtures.SiteA())
 	const days = 60
 	first := time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)
 	day := func(n int) string { return first.AddDate(0, 0, n).Format(time.DateOnly) }
 	free := func(n int) int {
-		a := s.get("/availability?service_id=6&agent_id=2&date=" + day(n)).want(http.StatusOK)
-		return len(a.at("data", "slots").([]any))
+		a := s.Get("/availability?service_id=6&agent_id=2&date=" + day(n)).Want(http.StatusOK)
+		return len(a.At("data", "slots").([]any))
 	}
 	var open []int // days that have free times
 	for n := range days {
@@ -219,7 +237,7 @@ func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 		}
 	}, func() {
 		for i, n := range open {
-			s.database.Execute(t, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after)
+			s.Database.Execute(t, fmt.Sprintf(`INSERT INTO wp_latepoint_bookings (agent_id, service_id, location_id, customer_id, status, start_date, start_time, end_date, end_time, buffer_before, buffer_after)
 				VALUES (2, 6, 1, 1, 'approved', '%[1]s', 0, '%[1]s', 1440, 0, 0)`, day(n)))
 			booked.Store(int64(i + 1))
 		}
@@ -229,8 +247,8 @@ func TestCalendarsThatShareStatementsAreFresh(t *testing.T) {
 // TestUnreadableBookingConcernsItsDay: a booking that cannot be read fails the slot searches that need it,
 // but not others that are read together with them.
 func TestUnreadableBookingConcernsItsDay(t *testing.T) {
-	s := ownServer(t, fixtures.SiteA())
-	s.database.Execute(t, "ALTER TABLE wp_latepoint_bookings MODIFY start_time varchar(20) NULL",
+	s := apitest.Own(t, fixtures.SiteA())
+	s.Database.Execute(t, "ALTER TABLE wp_latepoint_bookings MODIFY start_time varchar(20) NULL",
 		`INSERT INTO wp_latepoint_bookings (start_date, end_date, start_time, end_time, buffer_before, buffer_after, status, customer_id, service_id, agent_id, location_id)
 		VALUES ('2027-02-09', '2027-02-09', 'soon', 660, 0, 0, 'approved', 1, 6, 2, 1)`)
 	var paths []string
@@ -241,7 +259,7 @@ func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 	}
 	alone, failing := map[string]int{}, 0
 	for _, path := range paths {
-		if alone[path] = s.get(path).status; alone[path] == http.StatusInternalServerError {
+		if alone[path] = s.Get(path).Status; alone[path] == http.StatusInternalServerError {
 			failing++
 		}
 	}
@@ -249,6 +267,6 @@ func TestUnreadableBookingConcernsItsDay(t *testing.T) {
 		t.Fatalf("%d searches fail: %v", failing, alone)
 	}
 	readTogether(20, paths, func(path string) {
-		expect.Equal(t, alone[path], s.get(path).status, fmt.Sprintf("%s: status", path))
+		expect.Equal(t, alone[path], s.Get(path).Status, fmt.Sprintf("%s: status", path))
 	})
 }

@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,14 +19,15 @@ import (
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
+	"github.com/bookside/bookside/handlers/apitest"
 	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // TestMethodOverride: as in WordPress, a POST can stand for another method; permission, route and log are
 // those of that method.
 func TestMethodOverride(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
-	reader := s.newKey("read_customers", "write_customers")
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	reader := s.NewKey("read_customers", "write_customers")
 	for _, c := range []struct {
 		name, method, target, body string
 		headers                    []string
@@ -46,12 +44,12 @@ func TestMethodOverride(t *testing.T) {
 		{"OPTIONS", "POST", "/v1/customers/1", "", []string{"X-HTTP-Method-Override", "OPTIONS"}, 404, `"rest_no_route"`},
 		{"empty", "POST", "/v1/customers?_method=", `{}`, nil, 400, `"first_name":"Required"`},
 	} {
-		a := s.exchange(c.method, c.target, c.body, c.headers...)
-		expect.Equal(t, c.status, a.status, fmt.Sprintf("%s: status: %s", c.name, a.body))
-		wantContains(t, c.contains, string(a.body), "%s: body", c.name)
+		a := exchange(s, c.method, c.target, c.body, c.headers...)
+		expect.Equal(t, c.status, a.Status, fmt.Sprintf("%s: status: %s", c.name, a.Body))
+		apitest.WantContains(t, c.contains, string(a.Body), "%s: body", c.name)
 	}
-	s.exchange("POST", "/v1/customers/1?_method=GET", "")
-	if line := s.log.last(t); line.Route != "/v1/customers/:id" || line.Method != http.MethodGet {
+	exchange(s, "POST", "/v1/customers/1?_method=GET", "")
+	if line := s.Log.Last(t); line.Route != "/v1/customers/:id" || line.Method != http.MethodGet {
 		t.Errorf("logged %s %s", line.Method, line.Route)
 	}
 }
@@ -59,14 +57,14 @@ func TestMethodOverride(t *testing.T) {
 // TestPostAsHeadHasABody: a client that sent a POST waits for as many bytes as Content-Length says, so the
 // response to a POST that stands for HEAD must have a body.
 func TestPostAsHeadHasABody(t *testing.T) {
-	s := smallServer(t)
-	listening := httptest.NewServer(s.handler)
+	s := apitest.Small(t)
+	listening := httptest.NewServer(s.Handler)
 	defer listening.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, listening.URL+"/v1/status?_method=HEAD", nil)
 	expect.NoError(t, err)
-	request.Header.Set("X-Api-Key", s.key)
+	request.Header.Set("X-Api-Key", s.Key)
 	response, err := listening.Client().Do(request)
 	expect.NoError(t, err)
 	body, err := io.ReadAll(response.Body)
@@ -77,18 +75,18 @@ func TestPostAsHeadHasABody(t *testing.T) {
 
 // TestPlainRoute: the URL form of sites without permalinks reaches the same routes.
 func TestPlainRoute(t *testing.T) {
-	s := ownServer(t, fixtures.Small(now))
-	want := string(s.exchange("GET", "/wp-json/latepoint-api/v1/customers?per_page=2", "").body)
+	s := apitest.Own(t, fixtures.Small(apitest.Now))
+	want := string(exchange(s, "GET", "/wp-json/latepoint-api/v1/customers?per_page=2", "").Body)
 	for _, target := range []string{
 		"/?rest_route=/latepoint-api/v1/customers&per_page=2",
 		"/?rest_route=%2Flatepoint-api%2Fv1%2Fcustomers%2F&per_page=2",
 		"/index.php?per_page=2&rest_route=/latepoint-api/v1/customers",
 	} {
-		expect.Equal(t, want, string(s.exchange("GET", target, "").want(http.StatusOK).body), target)
+		expect.Equal(t, want, string(exchange(s, "GET", target, "").Want(http.StatusOK).Body), target)
 	}
-	s.exchange("POST", "/?rest_route=/latepoint-api/v1/customers/1&_method=PUT", `{"first_name":"Anna"}`).want(http.StatusOK)
+	exchange(s, "POST", "/?rest_route=/latepoint-api/v1/customers/1&_method=PUT", `{"first_name":"Anna"}`).Want(http.StatusOK)
 	for _, target := range []string{"/?rest_route=/wp/v2/posts", "/?rest_route=/latepoint-api/v12/customers", "/?rest_route=", "/v1/nothing?rest_route=/latepoint-api/v1/customers"} {
-		expect.Equal(t, "rest_no_route", s.exchange("GET", target, "").want(http.StatusNotFound).at("code"), target)
+		expect.Equal(t, "rest_no_route", exchange(s, "GET", target, "").Want(http.StatusNotFound).At("code"), target)
 	}
 }
 
@@ -97,17 +95,17 @@ func TestPlainRoute(t *testing.T) {
 func TestCompanionIsTold(t *testing.T) {
 	t.Parallel()
 	const header = "X-Bookside-Forwarding"
-	s := newServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 2500 * time.Millisecond })
-	other := newServer(t, small(t), func(o *handlers.Options) {
+	s := apitest.NewServer(t, small(t), func(o *handlers.Options) { o.RequestTimeout = 2500 * time.Millisecond })
+	other := apitest.NewServer(t, small(t), func(o *handlers.Options) {
 		o.RequestTimeout, o.QueryParameter, o.AllowedOrigins = time.Minute, "", []string{"https://app.example"}
 	})
 	for _, target := range []string{"/v1/status", "/v1/status?nothing=1", "/v1/bookings/999999", "/v1/nothing", "/v1/docs", "/v1"} {
 		for _, c := range []struct {
-			s    *server
+			s    *apitest.Server
 			want string
 		}{{s, "cors=0&key=api_key&timeout=2.5"}, {other, "cors=1&key=&timeout=60"}} {
-			expect.Equal(t, c.want, c.s.exchange("GET", target, "", "X-Bookside-Forwarded", "1").header.Get(header), target)
-			expect.Equal(t, []string(nil), c.s.exchange("GET", target, "").header.Values(header), fmt.Sprintf("%s, not forwarded", target))
+			expect.Equal(t, c.want, exchange(c.s, "GET", target, "", "X-Bookside-Forwarded", "1").Header.Get(header), target)
+			expect.Equal(t, []string(nil), exchange(c.s, "GET", target, "").Header.Values(header), fmt.Sprintf("%s, not forwarded", target))
 		}
 	}
 }
@@ -117,7 +115,7 @@ func TestNamespaceIndex(t *testing.T) {
 	t.Parallel()
 	_, proxy, err := net.ParseCIDR("192.0.2.0/24") // the address of httptest's requests
 	expect.NoError(t, err)
-	s := newServer(t, fixtures.Shared(t, fixtures.Legacy()), func(o *handlers.Options) { o.TrustedProxies = []*net.IPNet{proxy} })
+	s := apitest.NewServer(t, fixtures.Shared(t, fixtures.Legacy()), func(o *handlers.Options) { o.TrustedProxies = []*net.IPNet{proxy} })
 	type endpoint struct {
 		Methods []string
 		Args    map[string]struct {
@@ -135,15 +133,15 @@ func TestNamespaceIndex(t *testing.T) {
 		}
 		Links map[string][]struct{ Href string } `json:"_links"`
 	}
-	a := s.exchange("GET", "/v1", "", "X-Api-Key", "", "X-Forwarded-Proto", "https")
+	a := exchange(s, "GET", "/v1", "", "X-Api-Key", "", "X-Forwarded-Proto", "https")
 	var own index
-	if err := json.Unmarshal(a.body, &own); err != nil || own.Namespace != "v1" || len(own.Routes) < 20 || len(own.Links) > 0 ||
+	if err := json.Unmarshal(a.Body, &own); err != nil || own.Namespace != "v1" || len(own.Routes) < 20 || len(own.Links) > 0 ||
 		own.Routes["/v1/bookings"].Links["self"][0].Href != "https://example.com/v1/bookings" {
-		t.Errorf("%v: %.300s", err, a.body)
+		t.Errorf("%v: %.300s", err, a.Body)
 	}
 	for _, target := range []string{"/wp-json/latepoint-api/v1", "/wp-json/latepoint-api/v1/", "/?rest_route=/latepoint-api/v1"} {
 		var got index
-		expect.NoError(t, json.Unmarshal(s.exchange("GET", target, "", "X-Api-Key", "", "X-Forwarded-Proto", "https").want(http.StatusOK).body, &got))
+		expect.NoError(t, json.Unmarshal(exchange(s, "GET", target, "", "X-Api-Key", "", "X-Forwarded-Proto", "https").Want(http.StatusOK).Body, &got))
 		if got.Namespace != "latepoint-api/v1" || len(got.Routes) < 20 || got.Links["up"][0].Href != "https://example.com/wp-json/" {
 			t.Errorf("%s: namespace %s, %d routes, up %v", target, got.Namespace, len(got.Routes), got.Links)
 		}
@@ -165,8 +163,8 @@ func TestNamespaceIndex(t *testing.T) {
 			t.Errorf("methods (-want +got):\n%s\nlinks %v", diff, one.Links)
 		}
 	}
-	s.exchange("HEAD", "/wp-json/latepoint-api/v1", "", "X-Api-Key", "").want(http.StatusOK)
-	s.exchange("POST", "/wp-json/latepoint-api/v1", "{}").want(http.StatusNotFound)
+	exchange(s, "HEAD", "/wp-json/latepoint-api/v1", "", "X-Api-Key", "").Want(http.StatusOK)
+	exchange(s, "POST", "/wp-json/latepoint-api/v1", "{}").Want(http.StatusNotFound)
 }
 
 // TestUnknownUpdateOfThePluginStopsItsWrites: an unknown update of the plugin
@@ -219,162 +217,51 @@ func TestUnknownUpdateOfThePluginStopsItsWrites(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, version changed %t", test.name, versioned), func(t *testing.T) {
-				s := ownWriter(t, fixtures.SiteA().WithFewBookings())
+				s := apitest.OwnWriter(t, fixtures.SiteA().WithFewBookings())
 				admin := newAdmin()
-				admin.Started(s.platform)
+				admin.Started(s.Platform)
 				version := func() {
-					s.database.Execute(t, "UPDATE wp_options SET option_value = CONCAT(option_value, '.1') WHERE option_name = 'latepoint_db_version'")
+					s.Database.Execute(t, "UPDATE wp_options SET option_value = CONCAT(option_value, '.1') WHERE option_name = 'latepoint_db_version'")
 				}
 				if test.known != "" {
-					s.database.Execute(t, test.known)
+					s.Database.Execute(t, test.known)
 					version()
 				}
-				s.get("/bookings").want(http.StatusOK) // reads the schema before the update
+				s.Get("/bookings").Want(http.StatusOK) // reads the schema before the update
 				update := func(statements ...string) {
 					for _, statement := range statements {
-						s.database.Execute(t, statement)
+						s.Database.Execute(t, statement)
 					}
 					if versioned {
 						version()
 					}
 				}
 				update(slices.Concat([]string{test.update}, test.then)...)
-				before := s.database.Snapshot(t)
+				before := s.Database.Snapshot(t)
 				ready := monitor.Readiness{Status: "ready", Database: "ok", Platform: "ok"}
-				a := s.write(http.MethodPost, "/bookings", friday())
+				a := s.Write(http.MethodPost, "/bookings", apitest.Friday())
 				if test.why == "" {
-					a.want(http.StatusCreated)
+					a.Want(http.StatusCreated)
 					wantReadiness(t, admin, ready)
 					return
 				}
-				a.want(http.StatusServiceUnavailable)
-				expect.Equal(t, "Nothing is written: "+test.why, a.at("message").(string), "message")
-				if a.header.Get("Retry-After") == "" {
+				a.Want(http.StatusServiceUnavailable)
+				expect.Equal(t, "Nothing is written: "+test.why, a.At("message").(string), "message")
+				if a.Header.Get("Retry-After") == "" {
 					t.Error("no Retry-After")
 				}
-				wantNoWrites(t, test.name, before)
+				apitest.WantNoWrites(t, test.name, before)
 				for _, path := range []string{"/bookings", "/bookings/53", "/orders", "/customers", "/availability?service_id=4&agent_id=5&date=2027-02-05"} {
-					s.get(path).want(http.StatusOK)
+					s.Get(path).Want(http.StatusOK)
 				}
 				wantReadiness(t, admin, ready)
 				if got := reportLine(t, admin, monitor.WritesRefused); !test.unannounced && !strings.HasPrefix(got, "minor "+test.why+": ") {
 					t.Errorf("reported: %s", got)
 				}
 				update(test.undo)
-				s.write(http.MethodPost, "/bookings", friday()).want(http.StatusCreated)
+				s.Write(http.MethodPost, "/bookings", apitest.Friday()).Want(http.StatusCreated)
 				expect.Equal(t, "", reportLine(t, admin, monitor.WritesRefused), "reported afterwards")
 			})
 		}
-	}
-}
-
-// formPairs returns the members of an object as names and values of a form. Lists and objects are JSON
-// texts, as automation tools send them.
-func formPairs(t testing.TB, document string) url.Values {
-	t.Helper()
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(document), &members); err != nil {
-		t.Fatalf("%s: %v", document, err)
-	}
-	pairs := url.Values{}
-	for name, value := range members {
-		var text string
-		if json.Unmarshal(value, &text) != nil {
-			text = string(value)
-		}
-		pairs.Set(name, text)
-	}
-	return pairs
-}
-
-func urlEncoded(t testing.TB, document string) (contentType, body string) {
-	t.Helper()
-	return formType, formPairs(t, document).Encode()
-}
-
-func multipartForm(t testing.TB, document string) (contentType, body string) {
-	t.Helper()
-	var parts strings.Builder
-	writer := multipart.NewWriter(&parts)
-	for name, values := range formPairs(t, document) {
-		expect.NoError(t, writer.WriteField(name, values[0]))
-	}
-	expect.NoError(t, writer.Close())
-	return writer.FormDataContentType(), parts.String()
-}
-
-// nodeRequests are requests of an automation tool's node for this API, with ids as texts and its own words where they differ from the
-// contract's, as JSON unless they begin with a name.
-var nodeRequests = []struct {
-	method, path, body string
-	status             int
-}{
-	{http.MethodPost, "/bookings/bulk", `{"bookings":` + nodeBookings + `}`, http.StatusCreated},
-	{http.MethodPost, "/bookings/bulk", nodeBookings, http.StatusBadRequest}, // without a wrapper; the slot is taken now
-	{http.MethodPost, "/bookings/bulk", `{"bookings":` + strconv.Quote(nodeBookings) + `,"send_confirmation":false}`, http.StatusBadRequest},
-	{http.MethodPost, "/bookings", `{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"13:00",` +
-		`"customer":{"first_name":"John","last_name":"Doe","email":"john@example.com"},"status":"approved","send_confirmation":true,"description":"a booking"}`, http.StatusCreated},
-	{http.MethodGet, "/availability?service_id=4&agent_id=5&date=2027-02-05", "", http.StatusOK},
-	{http.MethodPost, "/bookings", "service_id=4&agent_id=5&start_date=2027-02-05&start_time=15:00&customer_id=9&status=pending", http.StatusCreated},
-	{http.MethodGet, "/bookings/{id}", "", http.StatusOK},
-	{http.MethodPut, "/bookings/{id}", `{"status":"approved"}`, http.StatusOK},
-	{http.MethodPut, "/customers/9", `{"phone":"+52 55 1234"}`, http.StatusOK},
-	{http.MethodPut, "/customers/9", "email=customer12@example.test", http.StatusBadRequest},
-	{http.MethodPut, "/services/4", `{"charge_amount":"150.00","duration":90}`, http.StatusOK},
-	{http.MethodPost, "/orders", `{"customer_id":"9","subtotal":"45.00","total":"50.00","status":"open","payment_status":"not_paid","fulfillment_status":"not_fulfilled","customer_comment":"c","coupon_code":""}`, http.StatusCreated},
-	{http.MethodGet, "/orders/{id}", "", http.StatusOK},
-	{http.MethodPost, "/payments", "booking_id=1441&customer_id=153&amount=135&status=pending&transaction_id=tx-1", http.StatusCreated},
-	{http.MethodPut, "/payments/{id}", `{"status":"completed"}`, http.StatusOK},
-	{http.MethodPut, "/payments/{id}", `{"transaction_id":"tx-2","notes":"x","amount":"135.00","booking_id":"1441","customer_id":"1"}`, http.StatusOK},
-	{http.MethodPut, "/payments/{id}", `{"status":"refunded"}`, http.StatusOK},
-	{http.MethodPost, "/coupons", "code=save10&name=Ten&description=d&discount_type=fixed&discount_value=10&active_from=2027-01-01&active_to=2027-12-31&usage_limit=", http.StatusCreated},
-	{http.MethodGet, "/coupons/save10", "", http.StatusOK},
-	{http.MethodPut, "/coupons/SAVE10", `{"name":"Fifteen","discount_type":"percent","discount_value":15,"usage_limit":0}`, http.StatusOK},
-	{http.MethodDelete, "/coupons/SAVE10", "", http.StatusOK},
-	{http.MethodGet, "/coupons/SAVE10", "", http.StatusNotFound},
-}
-
-const nodeBookings = `[{"service_id":"4","agent_id":"5","start_date":"2027-02-05","start_time":"10:00","customer":{"first_name":"John","last_name":"Doe","email":"john@example.com"}}]`
-
-// TestAutomationNode replays the requests of the node with both headers for the key, as JSON and as both kinds of forms: the answers are the same.
-func TestAutomationNode(t *testing.T) {
-	t.Parallel()
-	for name, variant := range map[string]struct {
-		bearer bool
-		encode func(t testing.TB, document string) (contentType, body string) // encodes JSON for the request; nil sends it as JSON
-	}{
-		"key header":      {},
-		"bearer":          {bearer: true},
-		"URL-encoded":     {encode: urlEncoded},
-		"multipart forms": {encode: multipartForm},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := ownWriter(t, fixtures.SiteA().WithCoupons().WithFewBookings())
-			s.database.Execute(t, setting("one_location_at_time", "on"))
-			var answers []string
-			id := ""
-			for _, r := range nodeRequests {
-				header := http.Header{"X-Api-Key": {s.key}, "Accept": {"application/json"}, "Content-Type": {jsonType}}
-				if variant.bearer {
-					header.Del("X-Api-Key")
-					header.Set("Authorization", "Bearer "+s.key)
-				}
-				body := r.body
-				switch {
-				case body != "" && !strings.ContainsAny(body[:1], "{["):
-					header.Set("Content-Type", formType)
-				case variant.encode != nil && strings.HasPrefix(body, "{"):
-					var contentType string
-					contentType, body = variant.encode(t, body)
-					header.Set("Content-Type", contentType)
-				}
-				a := s.send(r.method, "/wp-json/latepoint-api/v1"+strings.Replace(r.path, "{id}", id, 1), header, body).want(r.status)
-				if record := a.record(); record["id"] != nil {
-					id = fmt.Sprint(record["id"])
-				}
-				answers = append(answers, string(a.body))
-			}
-			golden(t, "automation_node", []byte("["+strings.Join(answers, ",")+"]"))
-		})
 	}
 }
