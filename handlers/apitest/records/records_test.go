@@ -293,3 +293,19 @@ func TestTotalsAreExact(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundTripsOfSingleRecords: a record waits for the database, which may be on another machine, as few times as
+// possible. One of them is for the key.
+func TestRoundTripsOfSingleRecords(t *testing.T) {
+	s := apitest.Shared(t, fixtures.SiteA())
+	s.Get("/status").Want(http.StatusOK) // notes that the key is used
+	for path, want := range map[string]int{
+		"/bookings/287": 4, // with an order and payments, which name their first booking
+		"/orders/1403":  2, "/customers/153": 2, "/payments/1": 4, "/services/6": 2, "/agents/1": 3,
+	} {
+		s.Get(path).Want(http.StatusOK)
+		if n := s.Log.Last(t).Queries; n > want {
+			t.Errorf("%s: %d round trips, at most %d", path, n, want)
+		}
+	}
+}
