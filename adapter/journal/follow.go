@@ -51,10 +51,11 @@ func (s *numbering) follow(ctx context.Context) error {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	if err := s.readRows(ctx, Bookings, ids); err != nil {
+	records := map[Resource][]int64{Bookings: ids}
+	if err := s.readRows(ctx, records); err != nil {
 		return err
 	}
-	return s.readLater(ctx, map[Resource][]int64{Bookings: ids})
+	return s.readLater(ctx, records)
 }
 
 // changedInBookings returns the orders and payments for which bookings may show something different: those

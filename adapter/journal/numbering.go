@@ -137,22 +137,34 @@ func (s *numbering) touch(candidates []record) {
 // readTouched reads the touched records, see readRows and readLater.
 func (s *numbering) readTouched(ctx context.Context) error {
 	s.now, s.spans, s.unknown, s.later = map[Resource]snapshot{}, map[Resource]map[int64]snapshot{}, map[Resource][]int64{}, map[record]bool{}
-	for resource, ids := range s.touched {
-		if err := s.readRows(ctx, resource, ids); err != nil {
-			return err
-		}
+	if err := s.readRows(ctx, s.touched); err != nil {
+		return err
 	}
 	return s.readLater(ctx, s.touched)
 }
 
-// readRows reads the present rows of records of a resource, and their snapshots. ids is in ascending order.
-func (s *numbering) readRows(ctx context.Context, r Resource, ids []int64) (err error) {
-	target := s.targets[r]
-	if s.now[r], err = target.rows(ctx, s.tx, ids); err != nil {
+// readRows reads the present rows of records, and their snapshots. Ids are in ascending order.
+func (s *numbering) readRows(ctx context.Context, records map[Resource][]int64) (err error) {
+	rows, spans := map[Resource]*[]presentRow{}, map[Resource]*[]storedSpan{}
+	var queries []wpdb.Query
+	for r, ids := range records {
+		rows[r], spans[r] = new([]presentRow), new([]storedSpan)
+		queries = append(queries, s.targets[r].queryRows(rows[r], sq.Eq{"id": ids}), s.targets[r].querySpans(s.tx, spans[r], sq.Eq{"span": spansOf(ids)}))
+	}
+	if err := wpdb.Together(ctx, s.tx, queries...); err != nil {
 		return err
 	}
-	s.spans[r], s.unknown[r], err = target.snapshots(ctx, s.tx, spansOf(ids))
-	return err
+	for r, ids := range records {
+		s.now[r], s.spans[r] = snapshot{}, map[int64]snapshot{}
+		s.now[r].add(*rows[r])
+		if err := decodeSpans(*spans[r], s.spans[r]); err != nil {
+			return err
+		}
+		if s.unknown[r], err = s.targets[r].complete(ctx, s.tx, spansOf(ids), s.spans[r]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readLater finds the records that have further rows in the inbox, which arrived meanwhile or

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -106,13 +105,23 @@ func idsOf(first, last int64) sq.And {
 }
 
 func (c compared) read(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into snapshot) error {
-	stmt := sq.Select("id", c.hash, c.facts).From(c.from).Where(which)
-	found, err := wpdb.MapBy(ctx, db, "read state of "+string(c.resource), stmt, func(row wpdb.Scanner) (id int64, r rowState, err error) {
-		err = row.Scan(&id, &r.hash, &r.facts)
-		return id, r, err
-	})
-	maps.Copy(into, found)
+	var found []presentRow
+	err := wpdb.Together(ctx, db, c.queryRows(&found, which))
+	into.add(found)
 	return err
+}
+
+// presentRow is a row of a resource as it is now.
+type presentRow struct {
+	id int64
+	rowState
+}
+
+func (c compared) queryRows(into *[]presentRow, which sq.Sqlizer) wpdb.Query {
+	stmt := sq.Select("id", c.hash, c.facts).From(c.from).Where(which)
+	return wpdb.Rows(into, "read state of "+string(c.resource), stmt, wpdb.Into(func(r *presentRow) []any {
+		return []any{&r.id, &r.hash, &r.facts}
+	}))
 }
 
 // maxID returns the largest id, or 0.

@@ -444,8 +444,11 @@ func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int6
 			for span := first; span <= last; span++ {
 				spans = append(spans, span)
 			}
-			taken, _, err := target.snapshots(ctx, tx, spans)
-			if err != nil {
+			taken := map[int64]snapshot{}
+			if err := target.stored(ctx, tx, sq.Eq{"span": spans}, taken); err != nil {
+				return err
+			}
+			if _, err := target.complete(ctx, tx, spans, taken); err != nil {
 				return err
 			}
 			if err := storeSnapshots(ctx, tx, r, taken); err != nil {

@@ -35,6 +35,12 @@ type rowState struct {
 // snapshot holds the rows of one span by id.
 type snapshot map[int64]rowState
 
+func (s snapshot) add(rows []presentRow) {
+	for _, row := range rows {
+		s[row.id] = row.rowState
+	}
+}
+
 // checksum is the sum that the database computes over the rows of a span, see spanChecksum. The weights
 // keep two equal differences from cancelling each other out: CRC-32 is linear, so the same edit changes the
 // hashes of similar rows alike.

@@ -52,24 +52,18 @@ func (c compared) progress(ctx context.Context, db *wpdb.DB) (progress, error) {
 	return p, err
 }
 
-// snapshots returns the snapshots of spans, including empty ones. For a span that the first pass has not
+// complete adds the snapshots of spans that have none stored, which are empty. For a span that the first pass has not
 // reached, it takes one of the present rows and reports the span as unknown. spans are in ascending order.
-func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (found map[int64]snapshot, unknown []int64, err error) {
-	found = map[int64]snapshot{}
-	for part := range slices.Chunk(spans, rowsPerStatement) {
-		if err := c.stored(ctx, tx, sq.Eq{"span": part}, found); err != nil {
-			return nil, nil, err
-		}
-	}
+func (c compared) complete(ctx context.Context, tx *wpdb.DB, spans []int64, found map[int64]snapshot) (unknown []int64, err error) {
 	if len(found) == len(spans) {
-		return found, nil, nil
+		return nil, nil
 	}
 	if lost, err := snapshotsLost(ctx, tx); err != nil || lost {
-		return nil, nil, cmp.Or(err, errSnapshotsLost)
+		return nil, cmp.Or(err, errSnapshotsLost)
 	}
 	p, err := c.progress(ctx, tx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, span := range spans {
 		if found[span] != nil {
@@ -87,7 +81,7 @@ func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (fo
 		}
 		rows, err := c.between(ctx, tx, left[0], left[run-1])
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for id, row := range rows {
 			if id <= p.floor {
@@ -96,18 +90,33 @@ func (c compared) snapshots(ctx context.Context, tx *wpdb.DB, spans []int64) (fo
 		}
 		left = left[run:]
 	}
-	return found, unknown, nil
+	return unknown, nil
 }
 
-// stored adds stored snapshots to a map. Uses the primary key.
+// stored adds stored snapshots to a map.
 func (c compared) stored(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into map[int64]snapshot) error {
-	stmt := sq.Select("span", "content").From(db.Name(wpdb.ChangeSnapshots)).Where(sq.Eq{"resource": string(c.resource)}).Where(which)
-	contents, err := wpdb.Map[int64, []byte](ctx, db, "read snapshots", stmt)
-	if err != nil {
+	var found []storedSpan
+	if err := wpdb.Together(ctx, db, c.querySpans(db, &found, which)); err != nil {
 		return err
 	}
-	for span, content := range contents {
-		if into[span], err = decodeSnapshot(span, content); err != nil {
+	return decodeSpans(found, into)
+}
+
+// storedSpan is a stored snapshot.
+type storedSpan struct {
+	span    int64
+	content []byte
+}
+
+// querySpans reads stored snapshots. Uses the primary key.
+func (c compared) querySpans(db *wpdb.DB, into *[]storedSpan, which sq.Sqlizer) wpdb.Query {
+	stmt := sq.Select("span", "content").From(db.Name(wpdb.ChangeSnapshots)).Where(sq.Eq{"resource": string(c.resource)}).Where(which)
+	return wpdb.Rows(into, "read snapshots", stmt, wpdb.Into(func(s *storedSpan) []any { return []any{&s.span, &s.content} }))
+}
+
+func decodeSpans(found []storedSpan, into map[int64]snapshot) (err error) {
+	for _, s := range found {
+		if into[s.span], err = decodeSnapshot(s.span, s.content); err != nil {
 			return err
 		}
 	}
