@@ -106,7 +106,6 @@ func TestMetricsOfRequests(t *testing.T) {
 		s.Do(http.MethodGet, fmt.Sprintf("/v1/wp-login-%d.php?token=%d", i, i), nil).Want(http.StatusNotFound)
 		s.Do(fmt.Sprintf("X%d", i), "/v1/agents", nil).Want(http.StatusNotFound)
 	}
-	metrics.ConnectionDropped()
 	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 3), Bookings: 40}, 2, apitest.Now)
 	metrics.Overlaps(slots.ConflictReport{Conflicts: make([]slots.Conflict, 1), Bookings: 41}, 0, apitest.Now)
 
@@ -132,7 +131,6 @@ func TestMetricsOfRequests(t *testing.T) {
 		"reason=rate_limit": 1, "reason=failed_keys": 1, "reason=overload": 0, "reason=no_connection": 0,
 	})
 	wantSamples(t, got, "bookside_requests_in_flight", map[string]float64{"": 0})
-	wantSamples(t, got, "bookside_connections_dropped_total", map[string]float64{"": 1})
 	wantSamples(t, got, "bookside_overlaps", map[string]float64{"": 1})
 	wantSamples(t, got, "bookside_overlaps_found_total", map[string]float64{"": 2})
 	wantSamples(t, got, "bookside_overlap_bookings", map[string]float64{"": 41})

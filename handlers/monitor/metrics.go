@@ -29,7 +29,6 @@ type Metrics struct {
 	Running   prometheus.Gauge
 	Refusals  *prometheus.CounterVec
 	Conflicts prometheus.Counter
-	dropped   prometheus.Counter
 	Tools     *prometheus.CounterVec
 	Aborted   prometheus.Counter
 	Unlogged  prometheus.Counter
@@ -77,7 +76,6 @@ func NewMetrics(build Build) *Metrics {
 		m.Refusals.WithLabelValues(reason) // present from the start, at 0
 	}
 	m.Conflicts = m.counter("booking_conflicts_total", "Bookings rejected because their time was not available.")
-	m.dropped = m.counter("connections_dropped_total", "Connections without a request that were closed to free memory for others.")
 	m.Tools = m.counters("mcp_calls_total", "Calls of tools by AI agents at /mcp, by tool and outcome: ok, or error.", "tool", "outcome")
 	m.Aborted = m.counter("responses_aborted_total", "Responses that broke off after they had begun, because of an error or because the client did not read on.")
 	m.Unlogged = m.counter("requests_unlogged_total", "Requests that the console does not show because the database was too slow to store them.")
@@ -111,9 +109,6 @@ func (m *Metrics) gaugeOf(name, help string, labels prometheus.Labels) prometheu
 
 // ObserveWebhooks adds the metrics of a worker.
 func (m *Metrics) ObserveWebhooks(worker *jobs.Worker) { m.webhooks.Store(worker) }
-
-// ConnectionDropped counts a connection that was closed to free memory for others.
-func (m *Metrics) ConnectionDropped() { m.dropped.Inc() }
 
 // OverlapInterval records the interval between calls of Overlaps; 0 for never.
 func (m *Metrics) OverlapInterval(interval time.Duration) {

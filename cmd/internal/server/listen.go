@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/bookside/bookside/cmd/internal/exit"
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/handlers/console"
@@ -45,12 +47,6 @@ func listen(ctx context.Context, key, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// The memory for connections of the API and of the admin address, in bytes.
-const (
-	apiMemory   = 32 << 20
-	adminMemory = 4 << 20
-)
-
 // serveProbes serves the admin address, if there is one.
 func (s *Server) serveProbes(ctx context.Context) (stop func() error, err error) {
 	listener := s.AdminListener
@@ -64,7 +60,7 @@ func (s *Server) serveProbes(ctx context.Context) (stop func() error, err error)
 		}
 	}
 	s.Log.Info("serving probes", "address", listener.Addr().String())
-	return s.start(listener, s.gate.guard(s.probes), adminMemory), nil
+	return s.start(listener, s.gate.guard(s.probes), adminConnections), nil
 }
 
 // Limits of a request's header. Common proxies forward at most two lines of 8 KiB, the URL and the cookies.
@@ -73,10 +69,6 @@ const (
 	maxHeader = 16 << 10 // bytes; net/http adds 4 KiB
 	maxFields = 100
 )
-
-// writeBuffer limits how much of a response the system buffers until the client
-// has read it. Its default is megabytes, which would hide slow readers.
-const writeBuffer = 64 << 10
 
 // limitFields rejects headers with too many fields, as net/http rejects long
 // ones.
@@ -96,12 +88,12 @@ func limitFields(next http.Handler) http.Handler {
 	})
 }
 
-// start serves in the background, with a memory limit in bytes for its connections. stop waits for running
+// start serves in the background, with a limit for the number of connections. stop waits for running
 // requests to finish and cancels them after the configured time; calling it once is enough.
-func (s *Server) start(listener net.Listener, handler http.Handler, memory int64) (stop func() error) {
+func (s *Server) start(listener net.Listener, handler http.Handler, most int) (stop func() error) {
 	requests, limits := s.Config.Server.RequestTimeout, s.Config.Limits
-	connections := newConnections(memory, s.metrics.ConnectionDropped)
-	listener = &boundedListener{listener, connections}
+	listener = netutil.LimitListener(shortWrites{listener}, most)
+	var pending pending
 	server := &http.Server{
 		Handler:           limitFields(handler),
 		ReadHeaderTimeout: limits.HeaderTimeout,
@@ -113,7 +105,7 @@ func (s *Server) start(listener net.Listener, handler http.Handler, memory int64
 		// The handler also gets "OPTIONS *", because it may reject the Host.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
-		ConnState:                    connections.note,
+		ConnState:                    pending.note,
 	}
 	var stopping atomic.Bool
 	accepting := make(chan struct{})
@@ -127,11 +119,11 @@ func (s *Server) start(listener net.Listener, handler http.Handler, memory int64
 		ctx, cancel := context.WithTimeout(context.Background(), s.Config.Limits.ShutdownTimeout)
 		defer cancel()
 		defer context.AfterFunc(s.last, func() { time.AfterFunc(lastWait, cancel) })()
-		// Shutdown drops requests on connections that were just accepted, so the port is closed first.
+		// Shutdown drops requests whose header it has not seen, so the port is closed first.
 		stopping.Store(true)
 		_ = listener.Close() // after a failure it is already closed
 		<-accepting
-		connections.wait(ctx)
+		pending.wait(ctx)
 		err := server.Shutdown(ctx)
 		if err != nil && ctx.Err() != nil {
 			return errors.Join(errors.New("requests were canceled that still ran when the program had to end"), server.Close())

@@ -12,12 +12,11 @@ import (
 
 	"github.com/bookside/bookside/cmd/internal/settings"
 	"github.com/bookside/bookside/fixtures/expect"
-	"github.com/bookside/bookside/handlers/monitor"
 )
 
 // bare returns a server without a site.
 func bare(c settings.Config) *Server {
-	return &Server{Config: c, Log: slog.New(slog.DiscardHandler), metrics: monitor.NewMetrics(monitor.Build{}), ended: make(chan error, 2), last: context.Background()}
+	return &Server{Config: c, Log: slog.New(slog.DiscardHandler), ended: make(chan error, 2), last: context.Background()}
 }
 
 // dial connects to an address until the test ends.
@@ -42,7 +41,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	stop := s.start(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, err := w.Write(make([]byte, 8<<20)) // more than the buffers of both sides
 		written <- err
-	}), adminMemory)
+	}), adminConnections)
 	conn := dial(t, listener.Addr().String())
 	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 	expect.NoError(t, err)
@@ -64,7 +63,7 @@ func TestDrainCancelsRequests(t *testing.T) {
 	stop := s.start(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		close(arrived)
 		<-release
-	}), adminMemory)
+	}), adminConnections)
 	answered := make(chan error, 1)
 	go func() {
 		_, err := http.Get("http://" + listener.Addr().String()) //nolint:bodyclose,noctx // there is none
@@ -88,7 +87,7 @@ func TestServeEndsWithListener(t *testing.T) {
 	s := bare(settings.Default())
 	listener, err := listen(t.Context(), settings.Listen, "127.0.0.1:0")
 	expect.NoError(t, err)
-	stop := s.start(listener, http.NotFoundHandler(), adminMemory)
+	stop := s.start(listener, http.NotFoundHandler(), adminConnections)
 	expect.NoError(t, listener.Close())
 	if err := <-s.ended; err == nil {
 		t.Error("no error")

@@ -178,7 +178,7 @@ func (s *Server) startAPI(ctx context.Context) (*apiServer, error) {
 	s.Log.Info("listening; requests wait for the site", "address", listener.Addr().String())
 	starting := handlers.NewStarting(s.Now, s.Log, options, startWait)
 	closing := &closingHandler{next: s.gate.guard(starting)}
-	stop := s.start(listener, closing, apiMemory)
+	stop := s.start(listener, closing, apiConnections)
 	return &apiServer{listener.Addr().String(), options, starting, closing, stop}, nil
 }
 
