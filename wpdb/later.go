@@ -26,7 +26,7 @@ func Later(ctx context.Context, tx *DB, op string, stmt sq.Sqlizer) (*Result, er
 	if err != nil {
 		return nil, err
 	}
-	if tx.waiting == nil || !tx.together || tx.server.rivals.Load() {
+	if tx.waiting == nil || !tx.sendsTogether() {
 		result, err := c.apply(ctx, tx)
 		return &result, err
 	}
@@ -34,6 +34,9 @@ func Later(ctx context.Context, tx *DB, op string, stmt sq.Sqlizer) (*Result, er
 	*tx.waiting = append(*tx.waiting, w)
 	return w.result, nil
 }
+
+// sendsTogether reports whether several statements may be sent in one text.
+func (db *DB) sendsTogether() bool { return db.together && !db.server.rivals.Load() }
 
 // OneByOne returns the same database, which sends every statement by itself.
 func (db *DB) OneByOne() *DB {

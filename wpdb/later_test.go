@@ -81,7 +81,7 @@ func TestLater(t *testing.T) {
 }
 
 // TestLaterOnACluster: statements are sent one by one where another node may abort the transaction between
-// them.
+// them; so are those of Together.
 func TestLaterOnACluster(t *testing.T) {
 	t.Parallel()
 	database := fixtures.NewGalera(t, fixtures.Legacy())
@@ -93,9 +93,11 @@ func TestLaterOnACluster(t *testing.T) {
 				return err
 			}
 		}
-		return nil
+		var names []string
+		query := wpdb.Rows(&names, "read names", sq.Select("name").From(db.Name(wpdb.Locations)), wpdb.Value[string])
+		return wpdb.Together(ctx, tx, query, query)
 	})
-	if got := usage.Queries(); got != 5 || err != nil { // BEGIN, three statements, COMMIT
+	if got := usage.Queries(); got != 7 || err != nil { // BEGIN, three INSERTs, two SELECTs, COMMIT
 		t.Errorf("%d round trips, %v", got, err)
 	}
 	expect.Equal(t, "3", singleValue(t, database.SQL, "SELECT COUNT(*) FROM wp_latepoint_locations WHERE name = 'new'"), "rows")

@@ -129,10 +129,10 @@ func Rows[T any](into *[]T, op string, stmt sq.Sqlizer, scan func(Scanner) (T, e
 	}}
 }
 
-// Together runs queries that do not depend on each other, in one round trip if the session can send several
-// statements. Otherwise it is All for each.
+// Together runs queries that do not depend on each other, in one round trip where statements can be sent together, see
+// Later. Otherwise it is All for each.
 func Together(ctx context.Context, db *DB, queries ...Query) error {
-	if db.together && len(queries) > 0 {
+	if db.sendsTogether() && len(queries) > 0 {
 		return db.read(ctx, queries...)
 	}
 	for _, q := range queries {

@@ -106,7 +106,7 @@ func TestTaxLabel(t *testing.T) {
 		{records.Tax{Name: "VAT", Value: amount("7.7")}, ".", "VAT (7.7%)"},
 		{records.Tax{Name: "QST", Value: amount("9.9755")}, ".", "QST (9.976%)"},
 		{records.Tax{Name: "MwSt.", Value: amount("7.7")}, ",", "MwSt. (7%)"},
-		{records.ParseTaxes(`{"7":{"id":7,"name":19.5,"type":"fixed","value":"5"}}`)[0], ".", "19.5"},
+		{records.ParseTaxes(`{"7":{"id":7,"name":19.25,"type":"fixed","value":"5"}}`)[0], ".", "19.25"},
 		{records.Tax{Name: "Fee", Fixed: true, Value: amount("2.5")}, ".", "Fee"},
 	} {
 		expect.Equal(t, c.want, c.tax.Label(c.separator))
