@@ -10,7 +10,7 @@ import (
 
 // The number of connections to the API and to the admin address at a time.
 const (
-	apiConnections   = 1024
+	apiConnections   = 512
 	adminConnections = 64
 )
 
