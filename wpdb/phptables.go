@@ -22,8 +22,11 @@ import (
 	sq "github.com/Masterminds/squirrel"
 )
 
+// phpTables are such tables, without their prefix.
+var phpTables = []string{"usermeta", "postmeta", "termmeta", "commentmeta", "blogmeta", "sitemeta", "options", "latepoint_settings", "latepoint_sessions"}
+
 // phpTable matches the name of such a table in a statement, with any prefix.
-var phpTable = regexp.MustCompile(`(?i)\b\w*(?:(?:user|post|term|comment|blog|site)meta|options|latepoint_(?:settings|sessions))\b`)
+var phpTable = regexp.MustCompile(`(?i)\b\w*(?:` + strings.Join(phpTables, "|") + `)\b`)
 
 // PHPValue is a value for such a table: a PHPText or a PHPRole.
 type PHPValue interface {
@@ -181,8 +184,8 @@ func (db *DB) changePHPTable(ctx context.Context, op string, stmt sq.Sqlizer) (R
 // PHP unserialises.
 func (c change) refusePHPTables() error {
 	lower := strings.ToLower(c.text)
-	named := func(part string) bool { return strings.Contains(lower, part) }
-	if !slices.ContainsFunc([]string{"meta", "options", "latepoint_s"}, named) {
+	named := func(table string) bool { return strings.Contains(lower, table) }
+	if !slices.ContainsFunc(phpTables, named) {
 		return nil // without the expression, which takes longer than everything else that a statement needs here
 	}
 	if table := phpTable.FindString(c.text); table != "" {
