@@ -118,8 +118,8 @@ func connectAgents(ctx context.Context, s *session.Session, found []Agent) error
 	if len(ids) == 0 {
 		return nil
 	}
-	var services []slots.Connected[records.BookingService]
-	var locations []slots.Connected[slots.LocationName]
+	var services []session.Member[records.BookingService]
+	var locations []session.Member[slots.LocationName]
 	err := wpdb.Together(ctx, s.DB, slots.QueryServices(s, &services, ids), slots.QueryLocations(s, &locations, "agent_id", ids))
 	servicesOf := slots.ByOwner(services, func(v records.BookingService) int64 { return v.ID })
 	locationsOf := slots.ByOwner(locations, func(v slots.LocationName) int64 { return v.ID })

@@ -138,8 +138,8 @@ func addConnections(ctx context.Context, s *session.Session, found []Service, in
 	if len(ids) == 0 {
 		return nil
 	}
-	var agents []slots.Connected[slots.AgentName]
-	var locations []slots.Connected[slots.LocationName]
+	var agents []session.Member[slots.AgentName]
+	var locations []session.Member[slots.LocationName]
 	var queries []wpdb.Query
 	if include.Agents {
 		queries = append(queries, slots.QueryAgents(s, &agents, ids))

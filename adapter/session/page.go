@@ -25,22 +25,29 @@ func (p Paging) Window() Window { return Window{p.Offset(), p.Limit()} }
 // Window is a part of the rows of a statement: its OFFSET and its LIMIT.
 type Window struct{ First, Rows uint64 }
 
+// Member is a record that belongs to another one, its owner.
+type Member[T any] struct {
+	Owner  int64
+	Record T
+}
+
+// GroupMembers returns records by their owners.
+func GroupMembers[T any](members []Member[T]) map[int64][]T {
+	groups := make(map[int64][]T)
+	for _, m := range members {
+		groups[m.Owner] = append(groups[m.Owner], m.Record)
+	}
+	return groups
+}
+
 // Grouped runs a SELECT whose first column is the id of the record that the row belongs to.
 func Grouped[T any](ctx context.Context, s *Session, op string, stmt sq.Sqlizer, scan func(wpdb.Scanner, *int64) (T, error)) (map[int64][]T, error) {
-	type member struct {
-		owner  int64
-		record T
-	}
-	found, err := wpdb.All(ctx, s.DB, op, stmt, func(row wpdb.Scanner) (m member, err error) {
-		m.record, err = scan(row, &m.owner)
+	found, err := wpdb.All(ctx, s.DB, op, stmt, func(row wpdb.Scanner) (m Member[T], err error) {
+		m.Record, err = scan(row, &m.Owner)
 		return m, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	groups := make(map[int64][]T)
-	for _, m := range found {
-		groups[m.owner] = append(groups[m.owner], m.record)
-	}
-	return groups, nil
+	return GroupMembers(found), nil
 }

@@ -42,18 +42,9 @@ func pairs(s *session.Session, stmt sq.SelectBuilder, column, other string, owne
 	return stmt.FromSelect(distinct, "x")
 }
 
-// Connected is a record that belongs to another one by agents_services.
-type Connected[T any] struct {
-	owner  int64
-	record T
-}
-
 // ByOwner returns connected records by what they belong to, in the order of their ids.
-func ByOwner[T any](rows []Connected[T], id func(T) int64) map[int64][]T {
-	groups := map[int64][]T{}
-	for _, c := range rows {
-		groups[c.owner] = append(groups[c.owner], c.record)
-	}
+func ByOwner[T any](rows []session.Member[T], id func(T) int64) map[int64][]T {
+	groups := session.GroupMembers(rows)
 	for _, members := range groups {
 		slices.SortFunc(members, func(a, b T) int { return cmp.Compare(id(a), id(b)) })
 	}
@@ -62,33 +53,33 @@ func ByOwner[T any](rows []Connected[T], id func(T) int64) map[int64][]T {
 
 // QueryServices reads the services of agents, whatever their status
 // (OsAgentModel::get_services, LatePoint 5.6.5).
-func QueryServices(s *session.Session, into *[]Connected[records.BookingService], agents []int64) wpdb.Query {
+func QueryServices(s *session.Session, into *[]session.Member[records.BookingService], agents []int64) wpdb.Query {
 	stmt := pairs(s, sq.Select("x.agent_id", "s.id", "s.name", "s.short_description", "s.status", "s.duration", "s.price_min", "s.price_max"),
 		"agent_id", "service_id", agents).
 		Join(s.DB.As(wpdb.Services, "s") + " ON s.id = x.service_id")
-	return wpdb.Rows(into, "read services of agents", stmt, wpdb.Into(func(c *Connected[records.BookingService]) []any {
-		v := &c.record
-		return []any{&c.owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, wpdb.OrZero(&v.PriceMin), wpdb.OrZero(&v.PriceMax)}
+	return wpdb.Rows(into, "read services of agents", stmt, wpdb.Into(func(c *session.Member[records.BookingService]) []any {
+		v := &c.Record
+		return []any{&c.Owner, &v.ID, &v.Name, wpdb.OrZero(&v.ShortDescription), &v.Status, &v.Duration, wpdb.OrZero(&v.PriceMin), wpdb.OrZero(&v.PriceMax)}
 	}))
 }
 
 // QueryLocations reads the locations of agents (column agent_id) or services (service_id).
-func QueryLocations(s *session.Session, into *[]Connected[LocationName], column string, owners []int64) wpdb.Query {
+func QueryLocations(s *session.Session, into *[]session.Member[LocationName], column string, owners []int64) wpdb.Query {
 	stmt := pairs(s, sq.Select("x."+column, "l.id", "l.name", "l.full_address", "l.status"), column, "location_id", owners).
 		Join(s.DB.As(wpdb.Locations, "l") + " ON l.id = x.location_id")
-	return wpdb.Rows(into, "read connected locations", stmt, wpdb.Into(func(c *Connected[LocationName]) []any {
-		v := &c.record
-		return []any{&c.owner, &v.ID, &v.Name, wpdb.OrZero(&v.FullAddress), &v.Status}
+	return wpdb.Rows(into, "read connected locations", stmt, wpdb.Into(func(c *session.Member[LocationName]) []any {
+		v := &c.Record
+		return []any{&c.Owner, &v.ID, &v.Name, wpdb.OrZero(&v.FullAddress), &v.Status}
 	}))
 }
 
 // QueryAgents reads the agents who provide each of some services.
-func QueryAgents(s *session.Session, into *[]Connected[AgentName], services []int64) wpdb.Query {
+func QueryAgents(s *session.Session, into *[]session.Member[AgentName], services []int64) wpdb.Query {
 	stmt := pairs(s, sq.Select("x.service_id", "a.id", "a.first_name", "a.last_name", "a.display_name"), "service_id", "agent_id", services).
 		Join(s.DB.As(wpdb.Agents, "a") + " ON a.id = x.agent_id")
-	return wpdb.Rows(into, "read agents of services", stmt, wpdb.Into(func(c *Connected[AgentName]) []any {
-		v := &c.record
-		return []any{&c.owner, &v.ID, &v.FirstName, wpdb.OrZero(&v.LastName), wpdb.OrZero(&v.DisplayName)}
+	return wpdb.Rows(into, "read agents of services", stmt, wpdb.Into(func(c *session.Member[AgentName]) []any {
+		v := &c.Record
+		return []any{&c.Owner, &v.ID, &v.FirstName, wpdb.OrZero(&v.LastName), wpdb.OrZero(&v.DisplayName)}
 	}))
 }
 
