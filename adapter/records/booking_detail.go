@@ -53,7 +53,7 @@ func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (Booki
 	if err != nil {
 		return BookingDetail{}, err
 	}
-	order.DisplayPaymentStatus = LedgerOf(payments).Totals(order.Total).displayStatus(order.PaymentStatus)
+	order.showPaymentStatus(payments)
 	detail := BookingDetail{Booking: found[0], Order: &order, Payments: payments}
 	detail.Booking.Order.PaymentStatus = order.DisplayPaymentStatus
 	detail.Booking.Order.CustomerComment = order.CustomerComment // may have changed since the booking was read

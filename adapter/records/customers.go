@@ -56,29 +56,26 @@ func WholeCustomers(ctx context.Context, s *session.Session, found []Customer, s
 	if len(found) == 0 {
 		return nil, nil
 	}
-	ids := IDsOf(found, func(c Customer) int64 { return c.ID })
-	var metas []customerMeta
-	var stats []customerStats
-	err := wpdb.Together(ctx, s.DB, queryCustomerMeta(s, &metas, ids), queryCustomerStats(s, &stats, ids, size))
-	if err == nil {
-		err = addCustomerMeta(ctx, s, found, metas)
-	}
-	addStats(found, stats, size)
+	err := readWhole(ctx, s, &found, IDsOf(found, func(c Customer) int64 { return c.ID }), size)
 	return found, err
 }
 
 // LoadCustomer returns one customer, or a CodeNotFound.
 func LoadCustomer(ctx context.Context, s *session.Session, id int64) (Customer, error) {
-	ids, size := []int64{id}, new(Total)
 	var found []Customer
+	err := readWhole(ctx, s, &found, []int64{id}, new(Total), queryCustomer(s, &found, id))
+	return Only(found, err, domain.CustomerResource, id)
+}
+
+// readWhole reads the meta and Stats of customers, together with queries that may read these themselves.
+func readWhole(ctx context.Context, s *session.Session, found *[]Customer, ids []int64, size *Total, more ...wpdb.Query) error {
 	var metas []customerMeta
 	var stats []customerStats
-	err := wpdb.Together(ctx, s.DB, queryCustomer(s, &found, id), queryCustomerMeta(s, &metas, ids), queryCustomerStats(s, &stats, ids, size))
-	if err == nil {
-		err = addCustomerMeta(ctx, s, found, metas)
+	if err := wpdb.Together(ctx, s.DB, append(more, queryCustomerMeta(s, &metas, ids), queryCustomerStats(s, &stats, ids, size))...); err != nil {
+		return err
 	}
-	addStats(found, stats, size)
-	return Only(found, err, domain.CustomerResource, id)
+	addStats(*found, stats, size)
+	return addCustomerMeta(ctx, s, *found, metas)
 }
 
 // LoadStoredCustomer returns a Customer without Stats, which would cost a scan.

@@ -144,6 +144,11 @@ func (b PaymentTotals) displayStatus(stored string) string {
 	}
 }
 
+// showPaymentStatus sets DisplayPaymentStatus by the order's payments, read with their refund rows.
+func (o *Order) showPaymentStatus(payments []Payment) {
+	o.DisplayPaymentStatus = LedgerOf(payments).Totals(o.Total).displayStatus(o.PaymentStatus)
+}
+
 // ordersOf selects the orders of the transactions, t, for which a condition holds.
 func ordersOf(s *session.Session, transactions sq.Sqlizer) sq.SelectBuilder {
 	return sq.Select("t.order_id").From(s.DB.As(wpdb.Transactions, "t")).Where(transactions)

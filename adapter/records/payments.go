@@ -106,7 +106,7 @@ func AddPayments(ctx context.Context, s *session.Session, order *Order) ([]Payme
 	if err := wpdb.Together(ctx, s.DB, queryPaymentsOf(s, &found, order.ID), queryNamedBookings(s, &items, []int64{order.ID})); err != nil {
 		return nil, err
 	}
-	order.DisplayPaymentStatus = LedgerOf(found).Totals(order.Total).displayStatus(order.PaymentStatus)
+	order.showPaymentStatus(found)
 	return found, addFirstBookings(ctx, s, found, items)
 }
 
