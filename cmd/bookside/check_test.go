@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -205,10 +204,7 @@ func TestCheckConfiguration(t *testing.T) {
 
 func TestCheckLiveWithoutServer(t *testing.T) {
 	t.Parallel()
-	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	expect.NoError(t, err)
-	address := free.Addr().String()
-	expect.NoError(t, free.Close())
+	address := freeAddress(t)
 	run(t, nil, "", "check", "--live", "--set", "admin.listen="+address).want(t, exit.Failure, "the server does not answer probes at "+address)
 	run(t, nil, "", "check", "--live", "--set", "admin.listen=").want(t, exit.Failure, "admin.listen (BOOKSIDE_ADMIN__LISTEN) is empty")
 }

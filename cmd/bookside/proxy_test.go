@@ -426,13 +426,9 @@ func startApache(t *testing.T, bookside, php, line string) *proxy {
 		t.Fatal(err)
 	}
 	certificate, trust := certify(t, folder)
-	plain, plainFile := openPort(t)
-	port, portFile := openPort(t)
+	plain, port := freeAddress(t), freeAddress(t) // Apache takes no open ports
 	write := func(name, content string) {
 		expect.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644))
-	}
-	for _, file := range []*os.File{plainFile, portFile} { // Apache opens them itself
-		expect.NoError(t, file.Close())
 	}
 	expect.NoError(t, os.Mkdir(filepath.Join(folder, "html"), 0o755))
 	write("html/index.php", "")
@@ -474,10 +470,7 @@ func startCaddy(t *testing.T, bookside, php, line string) *proxy {
 	t.Helper()
 	command := fixtures.RequireTool(t, "caddy")
 	folder := t.TempDir()
-	port, file := openPort(t)
-	if err := file.Close(); err != nil { // Caddy rejects an open file
-		t.Fatal(err)
-	}
+	port := freeAddress(t) // Caddy takes no open port
 	write := func(name, content string) (path string) {
 		path = filepath.Join(folder, name)
 		expect.NoError(t, os.WriteFile(path, []byte(content), 0o600))
