@@ -78,7 +78,7 @@ var modules = map[string][]string{
 	"github.com/labstack/echo/":          {"cmd", "handlers"},
 	"github.com/modelcontextprotocol/":   {"handlers/mcp"},
 	"github.com/google/jsonschema-go/":   {"handlers/mcp"},
-	"github.com/redis/go-redis":          {"cmd/internal", "handlers/ratelimit"},
+	"github.com/gomodule/redigo/":        {"handlers/ratelimit"},
 	"github.com/go-sql-driver/mysql":     {"docker", "fixtures", "wpdb"},
 	"github.com/Masterminds/squirrel":    {"adapter", "fixtures", "wpdb"},
 	"github.com/knadh/koanf/":            {"cmd/internal/settings"},

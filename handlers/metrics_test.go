@@ -20,7 +20,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	"github.com/redis/go-redis/v9"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/bookside/bookside/adapter/jobs"
@@ -32,7 +31,6 @@ import (
 	"github.com/bookside/bookside/handlers"
 	"github.com/bookside/bookside/handlers/apitest"
 	"github.com/bookside/bookside/handlers/monitor"
-	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // scrape reads /metrics as Prometheus does.
@@ -224,15 +222,10 @@ func TestMetricsOfFallbacks(t *testing.T) {
 // withoutRedis counts requests in a Redis that cannot be reached.
 func withoutRedis(t *testing.T) func(*handlers.Options) {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	shared := countIn(t, "redis://127.0.0.1:1")
 	return func(o *handlers.Options) {
 		o.RateLimit.Enabled = true
-		o.RateLimit.Shared = ratelimit.NewSharedCounter(client, "site", time.Second, apitest.FixedClock, slog.New(slog.DiscardHandler))
+		o.RateLimit.Shared = shared
 	}
 }
 

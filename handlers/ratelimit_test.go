@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/bookside/bookside/fixtures"
 	"github.com/bookside/bookside/fixtures/expect"
 	"github.com/bookside/bookside/handlers"
@@ -64,18 +62,19 @@ func TestEveryResponseToAKeyHasLimitHeaders(t *testing.T) {
 // patience is longer than any response may take in a test.
 const patience = 30 * time.Second
 
-// newSharedCounter counts in its own Redis.
+// newSharedCounter counts in its own Redis, which may take as long as a response.
 func newSharedCounter(t *testing.T) *ratelimit.SharedCounter {
 	t.Helper()
-	options, err := redis.ParseURL(fixtures.NewRedis(t).URL())
+	return countIn(t, fixtures.NewRedis(t).URL()+"?read_timeout="+patience.String())
+}
+
+// countIn counts in the Redis at a URL.
+func countIn(t *testing.T, url string) *ratelimit.SharedCounter {
+	t.Helper()
+	r, err := ratelimit.NewRedis(url)
 	expect.NoError(t, err)
-	client := redis.NewClient(options)
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return ratelimit.NewSharedCounter(client, "site", patience, apitest.FixedClock, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { expect.Succeeded(t, r.Close()) })
+	return ratelimit.NewSharedCounter(r, "site", apitest.FixedClock, slog.New(slog.DiscardHandler))
 }
 
 // TestMessageOfABulkOverTheLimit: the message for a bulk request larger than the limit of a window advises

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
 	"github.com/labstack/echo/v4"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/fixtures"
@@ -147,29 +147,24 @@ func TestRequestsWithoutAKeyAreNotLimited(t *testing.T) {
 	}
 }
 
-// patience is longer than any test's Redis may take.
-const patience = 30 * time.Second
-
-// redisClient connects to a Redis until the test ends.
-func redisClient(t *testing.T, url string) *redis.Client {
+// newRedis connects to a Redis until the test ends.
+func newRedis(t *testing.T, url string) *ratelimit.Redis {
 	t.Helper()
-	options, err := redis.ParseURL(url)
+	r, err := ratelimit.NewRedis(url)
 	expect.NoError(t, err)
-	options.ContextTimeoutEnabled, options.MaxRetries, options.DialerRetries = true, -1, 1
-	options.PoolSize = 100 // after as many errors the client would dial only once a second
-	client := redis.NewClient(options)
-	t.Cleanup(func() {
-		expect.Succeeded(t, client.Close())
-	})
-	return client
+	t.Cleanup(func() { expect.Succeeded(t, r.Close()) })
+	return r
 }
 
+// patient lets a test's Redis take its time.
+const patient = "?read_timeout=30s"
+
 // newSharedServer counts in Redis under the name of a site.
-func newSharedServer(t *testing.T, client *redis.Client, site string, timeout time.Duration, perMinute int64) (*server, *ratelimit.SharedCounter) {
+func newSharedServer(t *testing.T, redis *ratelimit.Redis, site string, perMinute int64) (*server, *ratelimit.SharedCounter) {
 	t.Helper()
 	var counter *ratelimit.SharedCounter
 	s := newServer(t, ratelimit.Limits{PerMinute: perMinute, PerHour: 1000}, func(s *server) *ratelimit.SharedCounter {
-		counter = ratelimit.NewSharedCounter(client, site, timeout, s.now, slog.New(slog.NewJSONHandler(s.log, nil)))
+		counter = ratelimit.NewSharedCounter(redis, site, s.now, slog.New(slog.NewJSONHandler(s.log, nil)))
 		return counter
 	})
 	return s, counter
@@ -180,10 +175,11 @@ func newSharedServer(t *testing.T, client *redis.Client, site string, timeout ti
 // counts that are no longer needed.
 func TestServersOfASiteShareTheirCounts(t *testing.T) {
 	t.Parallel()
-	client := redisClient(t, fixtures.NewRedis(t).URL())
-	first, counter := newSharedServer(t, client, "one", patience, 40)
-	second, _ := newSharedServer(t, client, "one", patience, 40)
-	other, _ := newSharedServer(t, client, "two", patience, 40)
+	url := fixtures.NewRedis(t).URL()
+	shared := newRedis(t, url+patient)
+	first, counter := newSharedServer(t, shared, "one", 40)
+	second, _ := newSharedServer(t, shared, "one", 40)
+	other, _ := newSharedServer(t, shared, "two", 40)
 	wantStatuses(t, 120, 40, 1, first, second)
 	header := second.get(1).Header()
 	for name, want := range map[string]string{
@@ -195,14 +191,17 @@ func TestServersOfASiteShareTheirCounts(t *testing.T) {
 	wantStatuses(t, 1, 1, 1, other)
 	wantStatuses(t, 1, 1, 2, second)
 
-	entries, err := client.Keys(t.Context(), "*").Result()
+	client, err := redis.Dial("unix", strings.TrimPrefix(url, "unix://"))
+	expect.NoError(t, err)
+	defer client.Close()
+	entries, err := redis.Strings(client.Do("KEYS", "*"))
 	expect.NoError(t, err)
 	if len(entries) != 6 { // a minute and an hour each: the first key, the same at the other site, the second key
 		t.Errorf("Redis holds %q", entries)
 	}
 	for _, entry := range entries {
-		if ttl, err := client.TTL(t.Context(), entry).Result(); err != nil || ttl <= 0 || ttl > 2*time.Hour {
-			t.Errorf("%s expires in %v (%v)", entry, ttl, err)
+		if seconds, err := redis.Int(client.Do("TTL", entry)); err != nil || seconds <= 0 || seconds > 2*60*60 {
+			t.Errorf("%s expires in %d s (%v)", entry, seconds, err)
 		}
 	}
 	expect.Equal(t, 0, counter.Fallbacks(), "requests that Redis did not count")
@@ -214,14 +213,15 @@ func TestServersOfASiteShareTheirCounts(t *testing.T) {
 func TestServersCountAloneWithoutRedis(t *testing.T) {
 	t.Parallel()
 	database := fixtures.NewRedis(t)
-	s, counter := newSharedServer(t, redisClient(t, database.URL()), "one", patience, 10)
+	s, counter := newSharedServer(t, newRedis(t, database.URL()+patient), "one", 10)
 	wantStatuses(t, 4, 4, 1, s)
 	database.Stop(t)
 	wantStatuses(t, 20, 6, 1, s)
 	expect.Equal(t, 20, counter.Fallbacks(), "requests counted locally")
 	database.Start(t)
-	wantStatuses(t, 1, 0, 1, s) // Redis is not tried for a while
-	s.clock = s.clock.Add(5 * time.Second)
+	wantStatuses(t, 1, 0, 1, s)                                 // Redis is not tried for a while
+	time.Sleep(ratelimit.RetryInterval/2 + 10*time.Millisecond) // the connections that Redis closed are given up
+	s.clock = s.clock.Add(ratelimit.RetryInterval)
 	wantStatuses(t, 1, 1, 1, s)
 	wantStatuses(t, 20, 9, 1, s)
 	for _, line := range []string{"each server counts by itself", "Redis counts requests again"} {
@@ -250,8 +250,7 @@ func TestBrokenRedisIsTriedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			broken := newBrokenRedis(t, reply)
-			client := redisClient(t, "redis://user:s3cret@"+broken.address()+"?protocol=2")
-			s, counter := newSharedServer(t, client, "one", 50*time.Millisecond, 10)
+			s, counter := newSharedServer(t, newRedis(t, "redis://user:s3cret@"+broken.address()+"?read_timeout=50ms"), "one", 10)
 			wantStatuses(t, 1, 1, 1, s)
 			connections := broken.connections()
 			for since := time.Now(); connections == 0 && time.Since(since) < 5*time.Second; connections = broken.connections() {

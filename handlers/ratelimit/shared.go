@@ -2,16 +2,11 @@ package ratelimit
 
 import (
 	"context"
-	_ "embed"
-	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/bookside/bookside/adapter/domain"
 )
@@ -20,12 +15,11 @@ import (
 // Redis fails, each server counts by itself, starting from the last counts it
 // received, so that no request fails or waits because of Redis.
 type SharedCounter struct {
-	redis   redis.Scripter
-	site    string
-	timeout time.Duration
-	now     domain.Clock
-	log     *slog.Logger
-	local   *LocalCounter
+	redis *Redis
+	site  string
+	now   domain.Clock
+	log   *slog.Logger
+	local *LocalCounter
 	// fallbacks is the number of requests that were counted locally.
 	fallbacks atomic.Int64
 
@@ -39,9 +33,9 @@ type SharedCounter struct {
 const RetryInterval = 5 * time.Second
 
 // NewSharedCounter returns a counter under the name of a site, so that several
-// sites can share a Redis. A request waits for Redis no longer than timeout.
-func NewSharedCounter(server redis.Scripter, site string, timeout time.Duration, now domain.Clock, log *slog.Logger) *SharedCounter {
-	return &SharedCounter{redis: server, site: site, timeout: timeout, now: now, log: log, local: NewLocalCounter(now)}
+// sites can share a Redis.
+func NewSharedCounter(server *Redis, site string, now domain.Clock, log *slog.Logger) *SharedCounter {
+	return &SharedCounter{redis: server, site: site, now: now, log: log, local: NewLocalCounter(now)}
 }
 
 // Fallbacks returns the number of requests that this process has counted alone
@@ -65,24 +59,14 @@ func (s *SharedCounter) Take(ctx context.Context, key, cost int64, limits Limits
 	return s.local.Take(ctx, key, cost, limits)
 }
 
-// script is atomic in Redis, however many servers count at the same time.
-var script = redis.NewScript(scriptSource)
-
-//go:embed ratelimit.lua
-var scriptSource string
-
 // run counts in Redis. A departing client does not cancel it, because that
 // would look like a failure of Redis.
 func (s *SharedCounter) run(ctx context.Context, now, key, cost int64, limits Limits) (used Usage, allowed bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
-	defer cancel()
 	// A cluster places keys by the part in braces; the script needs both on one
 	// node.
-	windows := []string{
-		fmt.Sprintf("bookside:{%s:%d}:minute:%d", s.site, key, Minute.Start(now)),
-		fmt.Sprintf("bookside:{%s:%d}:hour:%d", s.site, key, Hour.Start(now)),
-	}
-	result, err := script.Run(ctx, s.redis, windows, cost, limits.PerMinute, limits.PerHour, 2*int64(Minute), 2*int64(Hour)).Int64Slice()
+	minute := fmt.Sprintf("bookside:{%s:%d}:minute:%d", s.site, key, Minute.Start(now))
+	hour := fmt.Sprintf("bookside:{%s:%d}:hour:%d", s.site, key, Hour.Start(now))
+	result, err := s.redis.run(context.WithoutCancel(ctx), count, minute, hour, cost, limits.PerMinute, limits.PerHour, 2*int64(Minute), 2*int64(Hour))
 	if err != nil {
 		return Usage{}, false, err
 	}
@@ -119,16 +103,4 @@ func (s *SharedCounter) record(err error, retry bool) {
 		s.down = false
 		s.log.Info("Redis counts requests again")
 	}
-}
-
-// RedisError describes why Redis failed. It keeps only the code of an error
-// sent by Redis, because some servers quote what they received, including
-// passwords.
-func RedisError(err error) string {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return err.Error()
-	}
-	code, _, _ := strings.Cut(reply.Error(), " ")
-	return "it answers with the error " + code
 }

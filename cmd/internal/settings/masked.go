@@ -8,7 +8,8 @@ import (
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
-	"github.com/redis/go-redis/v9"
+
+	"github.com/bookside/bookside/handlers/ratelimit"
 )
 
 // Masked returns the configuration as YAML without its secrets.
@@ -85,7 +86,7 @@ func maskRedis(text string) string {
 		return ""
 	}
 	u, err := url.Parse(text)
-	if _, invalid := redis.ParseURL(text); err != nil || invalid != nil {
+	if _, invalid := ratelimit.NewRedis(text); err != nil || invalid != nil {
 		return "***"
 	}
 	user := ""

@@ -61,20 +61,20 @@ func FuzzMaskDSN(f *testing.F) {
 func TestMaskRedis(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                    "",
-		"redis://h:6379/0":                    "redis://h:6379/0",
-		"redis://:s3cret@h":                   "redis://:***@h",
-		"redis://u:s3cret@h:1/2?protocol=2":   "redis://u:***@h:1/2",
-		"redis://u:s3%40cret@h":               "redis://u:***@h",
-		"rediss://u:s3cret@[::1]:1":           "rediss://u:***@[::1]:1",
-		"unix://u:s3cret@/run/socket?db=1":    "unix://u:***@/run/socket",
-		"redis://u:s3#cret@h":                 "***",
-		"redis://h/0?password=s3cret":         "***",
-		"u:s3cret@h":                          "***",
-		"redis://u:s3cret":                    "***",
-		"http://u:s3cret@h":                   "***",
-		"redis://u:s3cret@h/not-a-number":     "***",
-		"redis://u:s3cret@h:1/2?protocol=two": "***",
+		"":                                       "",
+		"redis://h:6379/0":                       "redis://h:6379/0",
+		"redis://:s3cret@h":                      "redis://:***@h",
+		"redis://u:s3cret@h:1/2?read_timeout=1s": "redis://u:***@h:1/2",
+		"redis://u:s3%40cret@h":                  "redis://u:***@h",
+		"rediss://u:s3cret@[::1]:1":              "rediss://u:***@[::1]:1",
+		"unix://u:s3cret@/run/socket?db=1":       "unix://u:***@/run/socket",
+		"redis://u:s3#cret@h":                    "***",
+		"redis://h/0?password=s3cret":            "***",
+		"u:s3cret@h":                             "***",
+		"redis://u:s3cret":                       "***",
+		"http://u:s3cret@h":                      "***",
+		"redis://u:s3cret@h/not-a-number":        "***",
+		"redis://u:s3cret@h?read_timeout=soon":   "***",
 	} {
 		expect.Equal(t, want, maskRedis(text), text, " is shown as")
 	}

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/records"
+	"github.com/bookside/bookside/handlers/ratelimit"
 	"github.com/bookside/bookside/wpdb"
 )
 
@@ -196,7 +195,7 @@ var All = []Setting{
 		"requests of a test key per hour", requestLimit),
 	newSetting(Redis, func(c *Config) *string { return &c.RateLimit.Redis }, "",
 		"Redis in which all servers of a site share their counts, such as redis://user:password@host:6379/0",
-		must(emptyOr(func(address string) bool { _, err := redis.ParseURL(address); return err == nil }), "cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/of/socket")).
+		must(emptyOr(func(address string) bool { _, err := ratelimit.NewRedis(address); return err == nil }), "cannot be read; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path/of/socket")).
 		noted("none: each server counts by itself").secret(maskRedis),
 
 	newSetting("webhooks.enabled", func(c *Config) *bool { return &c.Webhooks.Enabled }, true,
