@@ -80,7 +80,7 @@ func List(ctx context.Context, s *session.Session, f Filter) (page records.Page[
 	switch {
 	case s.Export != nil:
 		rows, err = rowsOfChunk(ctx, s, l, f)
-	case f.Sort == ByStart:
+	case f.Sort == ByStart && f.Texts == (Texts{}): // few bookings match a text: finding them all is faster than a walk
 		rows, err = rowsByStart(ctx, s, l, f)
 	default:
 		rows, err = rowsInOrder(ctx, s, l, f, l.Filter.OrderBy(f.order().Terms()...).Limit(f.Limit()).Offset(f.Offset()))
