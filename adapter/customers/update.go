@@ -75,8 +75,8 @@ func Update(ctx context.Context, tx *session.Tx, id int64, v Patch) (records.Cus
 }
 
 // CheckChange rejects a contact that identifies another customer, or an e-mail address that the linked WordPress user may not
-// have. The locks of the contacts are already held. It returns the user whose address changes with the customer's, or nil.
-// prefix precedes the names of the fields.
+// have. The locks of the contacts are already held. It returns the user whose address changes with the customer's, or would if
+// that were allowed, or nil. prefix precedes the names of the fields.
 func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, customer records.BookingCustomer, prefix string, p *domain.Validation) (user *LinkedUser, err error) {
 	keepsEmail := old.Email == customer.Email || p.Has(prefix+contactEmail)
 	if rules.identifying(old) != rules.identifying(customer) {
@@ -91,8 +91,13 @@ func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, cust
 	if err != nil || user == nil {
 		return nil, err
 	}
-	why, follows, err := whyNotEmailOf(ctx, s, user, customer.Email)
-	if err != nil || !follows {
+	if !user.privileged { // whose address must not change, whatever the setting
+		if follows, err := s.DB.CustomersAreUsers(ctx); err != nil || !follows {
+			return nil, err
+		}
+	}
+	why, err := whyNotEmailOf(ctx, s, user, customer.Email)
+	if err != nil {
 		return nil, err
 	}
 	if why != "" {
@@ -101,25 +106,21 @@ func CheckChange(ctx context.Context, s *session.Session, rules Rules, old, cust
 	return user, nil
 }
 
-// whyNotEmailOf returns why a linked user may not get a customer's new address, or "", and whether the user's address follows
-// the customer's at all. One with more than a customer's privileges may not: a password reset sent to the new address could
-// take the user over.
-func whyNotEmailOf(ctx context.Context, s *session.Session, user *LinkedUser, email string) (why string, follows bool, err error) {
-	if user.privileged {
-		return "This email belongs to a user of the site whose role is not that of a customer", true, nil
-	}
-	if follows, err = s.DB.CustomersAreUsers(ctx); err != nil || !follows {
-		return "", false, err
-	}
-	if len(email) > maxUserEmail {
-		return "Too long for a user of the site", true, nil
+// whyNotEmailOf returns why a linked user may not get a customer's new address, or "". One with more than a customer's
+// privileges may not: a password reset sent to the new address could take the user over.
+func whyNotEmailOf(ctx context.Context, s *session.Session, user *LinkedUser, email string) (why string, err error) {
+	switch {
+	case user.privileged:
+		return "This email belongs to a user of the site whose role is not that of a customer", nil
+	case len(email) > maxUserEmail:
+		return "Too long for a user of the site", nil
 	}
 	stmt := sq.Select("ID").From(s.DB.Name(wpdb.Users)).Where(sq.Eq{"user_email": email}).Where(sq.NotEq{"ID": user.id}).Limit(1)
 	_, exists, err := wpdb.One(ctx, s.DB, "find user", stmt, wpdb.Value[int64])
 	if exists {
 		why = "This email belongs to another user of the site"
 	}
-	return why, true, err
+	return why, err
 }
 
 // UpdateRow changes a customer, and the linked WordPress user if that user is no more than a customer (the
