@@ -36,11 +36,11 @@ func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (Booki
 	var metas []session.MetaRow
 	var orders []Order
 	var payments []Payment
-	var items []namedBooking
+	var items []itemBooking
 	queries := []wpdb.Query{queryBookingMeta(s, &metas, found)}
 	if booking.Order != nil {
 		ids := []int64{booking.Order.ID}
-		queries = append(queries, queryOrders(s, &orders, ids, sq.Select("o.payment_status"), new(Total)), queryPaymentsOf(s, &payments, ids[0]), queryNamedBookings(s, &items, ids))
+		queries = append(queries, queryOrders(s, &orders, ids, sq.Select("o.payment_status"), new(Total)), queryPaymentsOf(s, &payments, ids[0]), queryItemBookings(s, &items, ids))
 	}
 	err = wpdb.Together(ctx, s.DB, queries...)
 	if err == nil {
@@ -57,6 +57,6 @@ func LoadBookingDetail(ctx context.Context, s *session.Session, id int64) (Booki
 	detail := BookingDetail{Booking: found[0], Order: &order, Payments: payments}
 	detail.Booking.Order.PaymentStatus = order.DisplayPaymentStatus
 	detail.Booking.Order.CustomerComment = order.CustomerComment // may have changed since the booking was read
-	err = addFirstBookings(ctx, s, payments, items)
+	err = addItemBookings(ctx, s, payments, items)
 	return detail.SeenBy(s), err
 }

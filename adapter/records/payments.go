@@ -19,7 +19,7 @@ type Payment struct {
 	Token                *string
 	InvoiceID            *int64
 	OrderID              *int64
-	BookingID            *int64 // the first booking that the items of its order name; nil if none does
+	BookingID            *int64 // the one with the lowest id that the items of its order name; nil if none does
 	CustomerID           int64  // 0 if unset
 	Processor            string
 	PaymentMethod        string
@@ -102,12 +102,12 @@ func LoadPayments(ctx context.Context, s *session.Session, which sq.Eq) ([]Payme
 // for the order: one scan of payments serves both.
 func AddPayments(ctx context.Context, s *session.Session, order *Order) ([]Payment, error) {
 	var found []Payment
-	var items []namedBooking
-	if err := wpdb.Together(ctx, s.DB, queryPaymentsOf(s, &found, order.ID), queryNamedBookings(s, &items, []int64{order.ID})); err != nil {
+	var items []itemBooking
+	if err := wpdb.Together(ctx, s.DB, queryPaymentsOf(s, &found, order.ID), queryItemBookings(s, &items, []int64{order.ID})); err != nil {
 		return nil, err
 	}
 	order.showPaymentStatus(found)
-	return found, addFirstBookings(ctx, s, found, items)
+	return found, addItemBookings(ctx, s, found, items)
 }
 
 // queryPaymentsOf reads the payments of an order with their refund rows, oldest first.
@@ -137,7 +137,7 @@ func paymentVariables(p *Payment) []any {
 		wpdb.OrZero((*string)(&p.CreatedAt)), wpdb.OrZero((*string)(&p.UpdatedAt))}
 }
 
-// AddFirstBookings adds the first booking of each payment's order.
+// AddFirstBookings reads the items of the payments' orders, and adds the first booking of each payment's order.
 func AddFirstBookings(ctx context.Context, s *session.Session, records []Payment) error {
 	orders := make([]int64, 0, len(records))
 	for _, p := range records {
@@ -148,20 +148,20 @@ func AddFirstBookings(ctx context.Context, s *session.Session, records []Payment
 	if len(orders) == 0 {
 		return nil
 	}
-	var items []namedBooking
-	if err := wpdb.Together(ctx, s.DB, queryNamedBookings(s, &items, orders)); err != nil {
+	var items []itemBooking
+	if err := wpdb.Together(ctx, s.DB, queryItemBookings(s, &items, orders)); err != nil {
 		return err
 	}
-	return addFirstBookings(ctx, s, records, items)
+	return addItemBookings(ctx, s, records, items)
 }
 
-// namedBooking is an item of an order, with the booking that its data name; 0 for none.
-type namedBooking struct{ item, order, booking int64 }
+// itemBooking is an item of an order, with the booking that its data, which are JSON, name; 0 for none.
+type itemBooking struct{ item, order, booking int64 }
 
-// queryNamedBookings reads the items of orders by their ids.
-func queryNamedBookings(s *session.Session, into *[]namedBooking, orders []int64) wpdb.Query {
+// queryItemBookings reads the items of orders with the bookings that they name.
+func queryItemBookings(s *session.Session, into *[]itemBooking, orders []int64) wpdb.Query {
 	stmt := sq.Select("id", "order_id", "item_data").From(s.DB.Name(wpdb.OrderItems)).Where(sq.Eq{"order_id": orders}).OrderBy("id")
-	return wpdb.Rows(into, "read items of orders", stmt, func(row wpdb.Scanner) (n namedBooking, err error) {
+	return wpdb.Rows(into, "read items of orders", stmt, func(row wpdb.Scanner) (n itemBooking, err error) {
 		var data string
 		err = row.Scan(&n.item, &n.order, wpdb.OrZero(&data))
 		n.booking = session.ItemBooking(data)
@@ -169,10 +169,10 @@ func queryNamedBookings(s *session.Session, into *[]namedBooking, orders []int64
 	})
 }
 
-// addFirstBookings adds the first booking of each payment's order. Unless `bookside indexes` has added an index on
-// bookings.order_item_id, going from an order to its bookings would be a scan: the JSON of the items names
-// the booking, and the booking confirms it.
-func addFirstBookings(ctx context.Context, s *session.Session, records []Payment, items []namedBooking) error {
+// addItemBookings adds to each payment the first booking of its order's items, the one with the lowest id. Unless
+// `bookside indexes` has added an index on bookings.order_item_id, going from an order to its bookings would be a
+// scan: the JSON of the items names the booking, and the booking confirms it.
+func addItemBookings(ctx context.Context, s *session.Session, records []Payment, items []itemBooking) error {
 	named := make([]int64, 0, len(items))
 	for _, i := range items {
 		if i.booking > 0 {
