@@ -23,14 +23,14 @@ type Booking struct {
 	PaymentStatus  string            `json:"payment_status"`
 	Customer       BookingCustomer   `json:"customer"`
 	Agent          BookingAgent      `json:"agent"`
-	Service        []ServiceSummary  `json:"service"`
+	Service        []ServiceSummary  `json:"service"` // a list of one, or of none, as in PHP
 	Location       BookingLocation   `json:"location"`
 	TotalAttendees int64             `json:"total_attendees"`
 	Notes          string            `json:"notes" mask:"text"`
 	CreatedAt      string            `json:"created_at"`
 	UpdatedAt      string            `json:"updated_at"`
 	Meta           map[string]string `json:"meta,omitzero" mask:"text"`
-	Extras         []BookingExtra    `json:"extras,omitzero"`
+	Extras         []BookingExtra    `json:"extras,omitzero"` // missing on sites without extras, [] for a booking without any
 
 	CancellationReason *string `json:"cancellation_reason,omitzero" mask:"text"`
 	RescheduleReason   *string `json:"reschedule_reason,omitzero" mask:"text"`
@@ -186,6 +186,7 @@ func (v View) BookingList(page records.Page[records.Booking]) List[Booking] {
 	return list(page, v.booking)
 }
 
+// booking returns a booking as lists have it: notes and payment status are its order's.
 func (v View) booking(b records.Booking) Booking {
 	record := Booking{
 		ID: b.ID, BookingCode: b.Code, Status: b.Status,

@@ -119,6 +119,7 @@ func (r *phpSerialReader) length(opening string) (int, error) {
 	return int(n), nil
 }
 
+// text parses a string, such as s:5:"3 " pm"; with its length in bytes: quotes in it are not escaped.
 func (r *phpSerialReader) text() (string, error) {
 	n, err := r.length(`"`)
 	if err != nil {

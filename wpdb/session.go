@@ -175,7 +175,7 @@ var serverVariables = []string{
 	"lower_case_table_names", "log_bin", "binlog_format",
 }
 
-// readVariables returns the variables that the server has.
+// readVariables returns those of the named variables that the server has, their names in lower case.
 func readVariables(ctx context.Context, c driverConn, names []string) (map[string]string, error) {
 	text, args, err := showStatement("VARIABLES", names).ToSql()
 	if err != nil {

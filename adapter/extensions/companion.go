@@ -47,7 +47,8 @@ const (
 	maxRequests = 2
 )
 
-// Companion is the companion of one site.
+// Companion is the client of one site's companion, Bookside's plugin inside WordPress, which answers what only PHP
+// can and does what only PHP can do.
 type Companion struct {
 	// Loopback is the address at which the site is reached from here, such as http://127.0.0.1:8080; empty
 	// for the site's own. Requests keep the site's host name.
@@ -66,7 +67,8 @@ func NewCompanion(db *wpdb.DB, now domain.Clock, site func(context.Context) (str
 	return &Companion{
 		db: db, now: now, site: site, running: make(chan struct{}, maxRequests),
 		client: &http.Client{
-			Timeout:       timeout,
+			Timeout: timeout,
+			// A redirect would lose the signed POST, or take it elsewhere: its status is reported instead.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport:     &http.Transport{ResponseHeaderTimeout: timeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
 		},

@@ -91,7 +91,7 @@ type HookPatch struct {
 	URL    *string
 	Filter *HookFilter
 	Record *bool
-	// Private is the value of Hook.Private if the URL changes.
+	// Private is Hook.Private of a changed URL, as its writer may use private addresses or not; that of the same URL stays.
 	Private bool
 }
 

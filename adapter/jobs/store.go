@@ -223,13 +223,13 @@ func (s *HookStore) change(ctx context.Context, op string, id int64, set map[str
 	return found, err
 }
 
-// Update changes a webhook; this affects deliveries that are not sent yet.
+// Update changes hook, a webhook as it is stored; this affects deliveries that are not sent yet.
 func (s *HookStore) Update(ctx context.Context, hook Hook, p HookPatch) (found bool, err error) {
 	set := map[string]any{}
 	if p.Name != nil {
 		set["name"] = *p.Name
 	}
-	if p.URL != nil && *p.URL != hook.URL {
+	if p.URL != nil && *p.URL != hook.URL { // an unchanged one keeps what the command line may have allowed
 		set["url"], set["allow_private"] = *p.URL, p.Private
 	}
 	if f := p.Filter; f != nil {

@@ -155,10 +155,10 @@ func ParsePermissions(list string) ([]string, error) {
 	var permissions []string
 	for word := range strings.SplitSeq(list, ",") {
 		word = strings.TrimSpace(word)
-		if meant := permissionMeant(word); !KnownPermission(word) && meant != "" {
-			return nil, fmt.Errorf("permission %q: there is none of this name; did you mean %s?", word, meant)
-		}
 		if !KnownPermission(word) {
+			if meant := permissionMeant(word); meant != "" {
+				return nil, fmt.Errorf("permission %q: there is none of this name; did you mean %s?", word, meant)
+			}
 			return nil, fmt.Errorf("permission %q: write read, write or delete, or one of them for a resource, such as read_bookings, or %s; the resources are %s",
 				word, strings.Join(NamedPermissions, ", "), strings.Join(PermissionResources, ", "))
 		}

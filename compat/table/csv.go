@@ -58,7 +58,7 @@ func (c *CSV) Add(records []json.RawMessage) error {
 			if err != nil {
 				return err
 			}
-			cells[i] = harmless(cell)
+			cells[i] = withoutFormula(cell)
 		}
 		if err := c.rows.Write(cells); err != nil {
 			return fmt.Errorf("write a row: %w", err)
@@ -180,9 +180,9 @@ var innerFormula = regexp.MustCompile("([;\t\r\n]\"*)([=+@＝＋＠－-])")
 // negativeNumber matches what begins like a formula but is a number.
 var negativeNumber = regexp.MustCompile(`^-[0-9]+(\.[0-9]+)?$`)
 
-// harmless returns a cell that no spreadsheet runs as a formula, because people can write anything into
+// withoutFormula returns a cell that no spreadsheet runs as a formula, because people can write anything into
 // names and comments. A leading apostrophe makes it a text.
-func harmless(cell string) string {
+func withoutFormula(cell string) string {
 	if cell == "" || negativeNumber.MatchString(cell) {
 		return cell
 	}
