@@ -549,31 +549,37 @@ func TestSetupAsks(t *testing.T) {
 	m.wantUntouched()
 }
 
-// TestSetupIsInterrupted: a signal undoes everything.
+// TestSetupIsInterrupted: after a signal no further action begins, and everything is undone.
 func TestSetupIsInterrupted(t *testing.T) {
 	t.Parallel()
 	m := newReadyMachine(t)
-	ctx, cancel := context.WithCancel(t.Context())
 	work := m.host.Run
-	m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
-		if args[0] == "systemctl" && args[1] == "enable" {
-			cancel()
+	for command, undone := range map[string]string{
+		"useradd":          "Everything is taken back:\n  - wait until Bookside has answered its last request\n  - remove the user bookside\n",
+		"systemctl enable": "Everything is taken back:\n  - stop and disable the service\n",
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		m.host.Run = func(ctx context.Context, stdin string, args ...string) (string, error) {
+			if strings.HasPrefix(strings.Join(args, " "), command) {
+				cancel()
+			}
+			return work(ctx, stdin, args...)
 		}
-		return work(ctx, stdin, args...)
+		var stdout, stderr fixtures.Buffer
+		p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
+		code := exit.Report(&stderr, p.run(ctx, []string{"setup", "--yes"}))
+		expect.Texts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "canceled").stdout, undone)
+		m.wantUntouched()
 	}
-	var stdout, stderr fixtures.Buffer
-	p := program{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
-	code := exit.Report(&stderr, p.run(ctx, []string{"setup", "--yes"}))
-	expect.Texts(t, result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "canceled").stdout, "Everything is taken back:")
-	m.wantUntouched()
 
 	// While a question waits for its answer, too.
-	ctx, cancel = context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr fixtures.Buffer
 	in := &afterText{stdout: &stdout, text: "Do it? [Y/n] ", do: cancel, until: t.Context().Done()}
-	p = program{stdin: in, stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
+	p := program{stdin: in, stdout: &stdout, stderr: &stderr, now: fixedClock, host: m.host}
 	m.host.Run = work
-	code = exit.Report(&stderr, p.run(ctx, []string{"setup"}))
-	result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "canceled")
+	code := exit.Report(&stderr, p.run(ctx, []string{"setup"}))
+	result{code, stdout.String(), stderr.String()}.want(t, exit.Failure, "interrupted")
 	m.wantUntouched()
 }
 

@@ -179,12 +179,16 @@ func (s *Setup) install(ctx context.Context) error {
 	return nil
 }
 
+// do does the actions in turn, until one fails or the user interrupts it.
 func (s *Setup) do(ctx context.Context, r *record, actions []action) error {
 	for _, a := range actions {
-		if a.do == nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if a.do == nil { // a remark
 			continue
 		}
-		if err := errors.Join(ctx.Err(), a.do(ctx, r)); err != nil {
+		if err := a.do(ctx, r); err != nil {
 			return err
 		}
 	}
