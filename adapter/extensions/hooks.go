@@ -55,8 +55,8 @@ var unasked = []string{
 	"latepoint_order_item_recalculate_prices", "latepoint_price_breakdown_service_row_for_bundle",
 }
 
-// asks reports whether WordPress can be asked about the decisions of a hook's listeners.
-func asks(hook string) bool { return askable(hooks[hook]) && !slices.Contains(unasked, hook) }
+// askableHook reports whether WordPress can be asked about the decisions of a hook's listeners.
+func askableHook(hook string) bool { return askable(hooks[hook]) && !slices.Contains(unasked, hook) }
 
 // askable reports whether WordPress can be asked about a subject.
 func askable(s Subject) bool { return s == Times || s == Prices || s == Acceptance }

@@ -16,7 +16,8 @@ type Site struct {
 	Events   []string          // that the companion tells extensions about, such as booking_created
 	Unread   []string          // what has tables that cannot be seen: ids of calendars, and settings of parts
 	Reports  []Report          // of the companion; none without one
-	Asks     bool              // WordPress is asked about the decisions of unknown listeners
+
+	AsksWordPress bool // about the decisions of listeners that it can be asked about
 }
 
 // Report is what the companion found about a loaded plugin: an add-on of LatePoint, or a plugin that
@@ -125,7 +126,7 @@ func (s Site) Active() []Active {
 		if e, known := Find(id); known {
 			add(id, id, s.known(id, id, e))
 		} else {
-			add(id, id, s.judged(id))
+			add(id, id, s.judgedByListeners(id))
 		}
 	}
 	for _, file := range s.Plugins {
@@ -136,12 +137,12 @@ func (s Site) Active() []Active {
 		case known:
 			add(name, folder, s.known(name, folder, e))
 		default:
-			add(folder, folder, s.judged(folder))
+			add(folder, folder, s.judgedByListeners(folder))
 		}
 	}
 	for _, r := range s.Reports {
 		if strings.HasPrefix(r.Plugin, "theme/") || strings.HasPrefix(r.Plugin, "mu-plugins/") || r.Plugin == "elsewhere" {
-			add(r.Plugin, r.Plugin, s.judged(r.Plugin))
+			add(r.Plugin, r.Plugin, s.judgedByListeners(r.Plugin))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Active) int {
@@ -154,7 +155,7 @@ func (s Site) Active() []Active {
 // that the catalogue marks as not honoured are not asked: they are rules of forms.
 func (s Site) known(id, plugin string, e Extension) Active {
 	a := Active{Title: e.Title, Version: s.Versions[id]}
-	asked := s.askedOf(plugin)
+	asked := s.askedSubjects(plugin)
 	for _, part := range e.Parts {
 		if part.Kind == NotHonoured && part.Subject != Acceptance && asked[part.Subject] {
 			part.Kind, part.Means = AskedFor, askedMeans[part.Subject]
@@ -186,17 +187,20 @@ func (s Site) known(id, plugin string, e Extension) Active {
 	return a
 }
 
-// askedOf returns the subjects that WordPress is asked about because of a plugin.
-func (s Site) askedOf(plugin string) map[Subject]bool {
+// askedSubjects returns the subjects that WordPress is asked about because of a plugin.
+func (s Site) askedSubjects(plugin string) map[Subject]bool {
 	reported, _ := s.report(plugin)
 	subjects := map[Subject]bool{}
 	for _, l := range reported.Listeners {
-		if s.Asks && asks(l.Hook) {
+		if s.asksAbout(l.Hook) {
 			subjects[hooks[l.Hook]] = true
 		}
 	}
 	return subjects
 }
+
+// asksAbout reports whether WordPress is asked about the decisions of a hook's listeners.
+func (s Site) asksAbout(hook string) bool { return s.AsksWordPress && askableHook(hook) }
 
 // report returns what the companion found about a plugin.
 func (s Site) report(plugin string) (found Report, told bool) {
@@ -207,40 +211,45 @@ func (s Site) report(plugin string) (found Report, told bool) {
 	return s.Reports[i], true
 }
 
-// judged returns a plugin that is not in the catalogue. It has no parts if it does not concern LatePoint.
-func (s Site) judged(plugin string) Active {
-	reported, told := s.report(plugin)
+// judgedByListeners returns a plugin that is not in the catalogue. Each of its listeners is told about what has happened, or
+// WordPress is asked about its decisions, or it is ignored: then its subject is not honoured. The plugin has no parts if it
+// does not concern LatePoint.
+func (s Site) judgedByListeners(plugin string) Active {
+	reported, found := s.report(plugin)
 	a := Active{Title: reported.Title}
-	asked := s.askedOf(plugin)
-	subjects := map[Subject]bool{}
+	told, ignored := false, map[Subject]bool{}
 	for _, l := range reported.Listeners {
 		switch {
 		case s.tells(l.Hook):
-			a.Parts = []Part{{Reactions, RunAfterwards, "", "It is told about bookings by the API right after they are stored."}}
-		case !s.Asks || !asks(l.Hook):
-			subjects[hooks[l.Hook]] = true
+			told = true
+		case !s.asksAbout(l.Hook):
+			ignored[hooks[l.Hook]] = true
 		}
 	}
-	if subjects[Messages] && s.sendsMessages() {
+	if told {
+		a.Parts = append(a.Parts, Part{Reactions, RunAfterwards, "", "It is told about bookings by the API right after they are stored."})
+	}
+	if ignored[Messages] && s.sendsMessages() {
 		a.Parts = append(a.Parts, Part{Messages, RunAfterwards, "", "It adds to messages: LatePoint itself sends those about bookings by the API."})
-		delete(subjects, Messages)
+		delete(ignored, Messages)
 	}
-	for _, j := range judgements {
-		if subjects[j.Subject] {
-			a.Parts = append(a.Parts, j)
+	for _, part := range ignoredParts {
+		if ignored[part.Subject] {
+			a.Parts = append(a.Parts, part)
 		}
 	}
+	asked := s.askedSubjects(plugin)
 	for _, subject := range []Subject{Times, Prices, Acceptance} {
 		if asked[subject] {
 			a.Parts = append(a.Parts, Part{Subject: subject, Kind: AskedFor, Means: askedMeans[subject]})
 		}
 	}
-	switch addOn := strings.HasPrefix(plugin, "latepoint-"); {
-	case len(a.Parts) > 0 || !addOn:
-	case told:
-		a.Parts = []Part{{Subject: Pages, Kind: TakesNoPart, Means: "It changes nothing of bookings."}}
-	default:
-		a.Parts = []Part{unknown}
+	if len(a.Parts) == 0 && strings.HasPrefix(plugin, "latepoint-") { // an add-on of LatePoint always concerns it
+		part := unknown
+		if found {
+			part = Part{Subject: Pages, Kind: TakesNoPart, Means: "It changes nothing of bookings."}
+		}
+		a.Parts = append(a.Parts, part)
 	}
 	return a
 }
@@ -260,9 +269,8 @@ const EventMessages = "messages"
 
 func (s Site) sendsMessages() bool { return slices.Contains(s.Events, EventMessages) }
 
-// judgements say what a plugin that is not in the catalogue means for the API, depending on what it listens
-// to.
-var judgements = []Part{
+// ignoredParts are by subject the parts of a plugin that is not in the catalogue and whose listeners are ignored.
+var ignoredParts = []Part{
 	{Times, NotHonoured, "", "It changes which times are offered: the API offers those of LatePoint itself."},
 	{Prices, NotHonoured, "", "It changes prices: bookings by the API have the service's own price."},
 	{Acceptance, NotHonoured, "", "It may refuse bookings on the site: the API accepts them."},

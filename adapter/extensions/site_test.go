@@ -82,14 +82,14 @@ func TestActive(t *testing.T) {
 			[]string{"latepoint-zoom Zoom: not_honoured not_honoured"},
 		},
 		"asked": {
-			extensions.Site{Plugins: []string{"a/a.php", "latepoint-coupons/latepoint-coupons.php", "latepoint-x/x.php"}, AddOns: []string{"latepoint-custom-fields"}, Asks: true, Reports: []extensions.Report{
+			extensions.Site{Plugins: []string{"a/a.php", "latepoint-coupons/latepoint-coupons.php", "latepoint-x/x.php"}, AddOns: []string{"latepoint-custom-fields"}, AsksWordPress: true, Reports: []extensions.Report{
 				report("a", "A", "latepoint_model_validate", "latepoint_get_booked_periods", "latepoint_cart_get_total"),
 				report("latepoint-coupons", "C", "latepoint_cart_calculate_prices"), report("latepoint-custom-fields", "F", "latepoint_model_validate"),
 			}},
 			[]string{"latepoint-custom-fields Custom Fields: not_honoured", "latepoint-x latepoint-x: not_honoured", "a A: asked asked asked", "latepoint-coupons Coupons: asked"},
 		},
 		"asked, but of something else": {
-			extensions.Site{Plugins: []string{"a/a.php"}, Asks: true, Reports: []extensions.Report{
+			extensions.Site{Plugins: []string{"a/a.php"}, AsksWordPress: true, Reports: []extensions.Report{
 				report("a", "A", "latepoint_process_step", "latepoint_full_amount_for_bundle", "latepoint_full_amount_for_service", "latepoint_model_save"),
 			}},
 			[]string{"a A: not_honoured not_honoured not_honoured asked"},
@@ -143,7 +143,7 @@ func TestCalendars(t *testing.T) {
 // TestAskedOf: which extensions are asked about which subjects.
 func TestAskedOf(t *testing.T) {
 	t.Parallel()
-	site := extensions.Site{Plugins: []string{"a/a.php", "b/b.php"}, Asks: true, Reports: []extensions.Report{
+	site := extensions.Site{Plugins: []string{"a/a.php", "b/b.php"}, AsksWordPress: true, Reports: []extensions.Report{
 		{Plugin: "a", Title: "A", Listeners: []extensions.Listener{{Hook: "latepoint_get_booked_periods"}, {Hook: "latepoint_model_save"}}},
 		{Plugin: "b", Title: "B", Listeners: []extensions.Listener{{Hook: "latepoint_cart_get_total"}, {Hook: "latepoint_get_booked_periods"}}},
 	}}

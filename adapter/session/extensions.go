@@ -129,7 +129,7 @@ func (s *Session) Extensions(ctx context.Context) ([]extensions.Active, error) {
 	}
 	site := extensions.Site{Plugins: s.plugins.Files(), AddOns: addOns(settings), Settings: settings, Versions: map[string]string{}, Unread: unread,
 		Events: s.reported(domain.OptionEvents)}
-	site.Asks, _ = canAsk(s)
+	site.AsksWordPress, _ = canAsk(s)
 	for option, version := range options {
 		site.Versions[versions[option]] = wpdb.PlainText(version)
 	}
