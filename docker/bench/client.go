@@ -82,6 +82,15 @@ func (c *client) send(ctx context.Context, r request) (a answer, err error) {
 	return a, errors.Join(err, response.Body.Close())
 }
 
+// sendOK sends a request once, and returns an error unless its answer has status 200.
+func (c *client) sendOK(ctx context.Context, r request) (answer, error) {
+	a, err := c.send(ctx, r)
+	if err == nil && a.status != http.StatusOK {
+		err = fmt.Errorf("%s %s%s: %s", r.method, c.url, r.path, a)
+	}
+	return a, err
+}
+
 // patience limits how long a request is repeated.
 const patience = time.Minute
 
@@ -98,11 +107,11 @@ func (c *client) ask(ctx context.Context, r request) (a answer, busy int, err er
 
 // read reads a path into a value.
 func (c *client) read(ctx context.Context, path string, into any) error {
-	a, err := c.send(ctx, get(path))
+	a, err := c.sendOK(ctx, get(path))
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(a.body, into); err != nil || a.status != http.StatusOK {
+	if err := json.Unmarshal(a.body, into); err != nil {
 		return fmt.Errorf("GET %s%s: %s: %w", c.url, path, a, err)
 	}
 	return nil

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"net/http"
 	"time"
 )
 
@@ -50,10 +48,7 @@ func (s *server) launch(ctx context.Context, log string, c *client) (*process, e
 	err = p.await(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		a, err := c.send(ctx, get("/agents"))
-		if err == nil && a.status != http.StatusOK {
-			err = fmt.Errorf("GET /agents: %s", a)
-		}
+		_, err := c.sendOK(ctx, get("/agents"))
 		return err
 	})
 	if err != nil {

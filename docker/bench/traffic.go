@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -228,40 +227,50 @@ func (t *target) creates(ctx context.Context) (draw, error) {
 	}, nil
 }
 
-// syncs follows changes that are made here: each page of them, and the bookings that it names.
-func (t *target) syncs(ctx context.Context) (draw, error) {
-	const changed, page = 200, 20
-	type changes struct {
-		Data []struct {
-			ID int `json:"resource_id"`
-		}
-		Cursor string
+// changesPage is a page of changes.
+type changesPage struct {
+	Data []struct {
+		ID int `json:"resource_id"`
 	}
-	var now changes
-	if err := t.read(ctx, "/changes", &now); err != nil {
+	Cursor string
+}
+
+// syncs changes bookings and follows these changes once. What it asked for meanwhile is repeated.
+func (t *target) syncs(ctx context.Context) (draw, error) {
+	const changed = 200
+	var end changesPage
+	if err := t.read(ctx, "/changes", &end); err != nil {
 		return nil, err
 	}
 	for i := range changed {
-		r := put(fmt.Sprint("/bookings/", t.bookings[i%len(t.bookings)]), map[string]any{"notes": crand.Text()})
-		if a, err := t.send(ctx, r); err != nil || a.status != http.StatusOK {
-			return nil, fmt.Errorf("%s: %s: %w", r, a, err)
-		}
-	}
-	var requests []request
-	for seen := 0; seen < changed; {
-		path := fmt.Sprintf("/changes?resources=bookings&limit=%d&wait=10&cursor=%s", page, now.Cursor)
-		now = changes{}
-		if err := t.read(ctx, path, &now); err != nil {
+		if _, err := t.sendOK(ctx, put(fmt.Sprint("/bookings/", t.bookings[i%len(t.bookings)]), map[string]any{"notes": crand.Text()})); err != nil {
 			return nil, err
 		}
-		if len(now.Data) == 0 {
+	}
+	requests, err := t.follow(ctx, end.Cursor, changed)
+	if err != nil {
+		return nil, err
+	}
+	return func(n int) (request, error) { return requests[n%len(requests)], nil }, nil
+}
+
+// follow reads so many changes after a cursor, and returns the requests of a client that does: for each page of them, and for
+// the bookings that it names.
+func (t *target) follow(ctx context.Context, cursor string, changed int) (requests []request, err error) {
+	for seen := 0; seen < changed; {
+		path := "/changes?resources=bookings&limit=20&wait=10&cursor=" + cursor
+		var page changesPage
+		if err := t.read(ctx, path, &page); err != nil {
+			return nil, err
+		}
+		if len(page.Data) == 0 {
 			return nil, fmt.Errorf("of %d changes, %d have come", changed, seen)
 		}
-		seen += len(now.Data)
+		seen, cursor = seen+len(page.Data), page.Cursor
 		requests = append(requests, get(path))
-		for _, c := range now.Data {
+		for _, c := range page.Data {
 			requests = append(requests, get(fmt.Sprint("/bookings/", c.ID)))
 		}
 	}
-	return func(n int) (request, error) { return requests[n%len(requests)], nil }, nil
+	return requests, nil
 }
