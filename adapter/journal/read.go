@@ -22,7 +22,8 @@ type Page struct {
 	More bool
 }
 
-// maxScan limits how many entries a read examines if it wants only some resources.
+// maxScan limits how many entries a read examines if it wants only some resources. The console's page of changes names it,
+// in a text that is translated as a whole.
 const maxScan = 10_000
 
 // Read returns at most limit entries after a cursor, of the given resources or of all if there are none. If

@@ -26,17 +26,19 @@ func changesOf(request string) string {
 	return changesPath + "?" + url.Values{"request": {request}}.Encode()
 }
 
+// listChanges shows what a request changed, or else the latest changes, of all resources or of one.
 func (c *Console) listChanges(v *visit) error {
 	query := v.r.URL.Query()
 	resource, request := journal.Resource(query.Get("resource")), query.Get("request")
+	ofRequest := request != ""
 	var only []journal.Resource
-	if slices.Contains(journal.Resources, resource) {
+	if slices.Contains(journal.Resources, resource) && !ofRequest {
 		only = []journal.Resource{resource}
 	}
 	before, _ := strconv.ParseInt(query.Get("before"), 10, 64) // otherwise the newest entries
 	var entries []journal.Entry
 	var err error
-	if request != "" {
+	if ofRequest {
 		entries, err = v.Platform.Journal.OfRequest(v.ctx(), request, shownChanges)
 	} else {
 		entries, err = v.Platform.Journal.Latest(v.ctx(), only, before, shownChanges)
@@ -50,12 +52,13 @@ func (c *Console) listChanges(v *visit) error {
 	}
 	labels := c.changeLabels(v, entries)
 
-	filters := []page.Link{{Text: "all", Path: changesPath, Here: len(only) == 0 && request == ""}}
+	unfiltered := len(only) == 0 && !ofRequest
+	filters := []page.Link{{Text: "all", Path: changesPath, Here: unfiltered}}
 	for _, r := range journal.Resources {
-		filters = append(filters, page.Link{Text: page.Text(r), Path: changesPath + "?resource=" + string(r), Here: slices.Contains(only, r) && request == ""})
+		filters = append(filters, page.Link{Text: page.Text(r), Path: changesPath + "?resource=" + string(r), Here: slices.Contains(only, r)})
 	}
 	list := h.P(page.Text("There are no such changes."))
-	if len(only) == 0 && request == "" {
+	if unfiltered {
 		list = h.P(page.Text("The journal is empty: it begins with the next change."))
 	}
 	if len(entries) > 0 {
@@ -65,9 +68,9 @@ func (c *Console) listChanges(v *visit) error {
 		page.ZoneHint(),
 		h.P(page.Text("All changes on the site, made by anybody.")),
 		page.Links("Records", filters),
-		g.If(request != "", h.P(page.Textf("What the request %s changed:", h.Code(g.Text(request))))),
+		g.If(ofRequest, h.P(page.Textf("What the request %s changed:", h.Code(g.Text(request))))),
 		list,
-		g.Iff(len(entries) == shownChanges && request == "", func() g.Node {
+		g.Iff(len(entries) == shownChanges && !ofRequest, func() g.Node {
 			return h.P(page.A(changesPath+"?"+url.Values{"resource": {string(resource)}, "before": {number(entries[len(entries)-1].Number)}}.Encode(), page.Text("Older changes")))
 		}),
 		h.P(h.Class("hint"), page.Textf("Changes by others that were found by comparing have the time at which they were found. Those among the last 10,000 are shown; clients read all of them with %s.", h.Code(page.Code("GET /changes")))),
