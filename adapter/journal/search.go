@@ -204,8 +204,11 @@ func (s *search) numberDifferent(ctx context.Context, r Resource, rows snapshot)
 		return nil
 	}
 	spans := spansOf(slices.Sorted(maps.Keys(rows)))
-	stored := map[int64]snapshot{}
-	err := s.timed(func() error { return s.targets[r].stored(ctx, s.j.db, sq.Eq{"span": spans}, stored) })
+	var stored map[int64]snapshot
+	err := s.timed(func() (err error) {
+		stored, err = s.targets[r].readStored(ctx, s.j.db, sq.Eq{"span": spans})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -305,12 +308,13 @@ func different[V comparable](now, before map[int64]V) (keys []int64) {
 func (s *search) compareRows(ctx context.Context, r Resource, span int64) error {
 	target := s.targets[r]
 	var now snapshot
-	stored := map[int64]snapshot{}
+	var stored map[int64]snapshot
 	err := s.timed(func() (err error) {
 		if now, err = target.between(ctx, s.j.db, span, span); err != nil {
 			return err
 		}
-		return target.stored(ctx, s.j.db, sq.Eq{"span": span}, stored)
+		stored, err = target.readStored(ctx, s.j.db, sq.Eq{"span": span})
+		return err
 	})
 	if err != nil {
 		return err
@@ -426,43 +430,49 @@ const firstPassSpans = 16
 // takeSnapshots takes the first snapshots of spans, of rows that existed when the first
 // pass began.
 func (s *search) takeSnapshots(ctx context.Context, r Resource, first, last int64) error {
-	target := s.targets[r]
 	var p progress
 	err := s.timed(func() error {
-		return s.j.db.Transact(ctx, "take snapshots", func(tx *wpdb.DB) error {
-			if _, err := lockPosition(ctx, tx); err != nil {
-				return err
-			}
-			var err error
-			if p, err = target.progress(ctx, tx); err != nil {
-				return err
-			}
-			if p != s.states[r].progress {
-				return fmt.Errorf("first pass over %s: %w", r, errNotPrepared) // begun anew by another process
-			}
-			spans := make([]int64, 0, last-first+1)
-			for span := first; span <= last; span++ {
-				spans = append(spans, span)
-			}
-			taken := map[int64]snapshot{}
-			if err := target.stored(ctx, tx, sq.Eq{"span": spans}, taken); err != nil {
-				return err
-			}
-			if _, err := target.complete(ctx, tx, spans, taken); err != nil {
-				return err
-			}
-			if err := storeSnapshots(ctx, tx, r, taken); err != nil {
-				return err
-			}
-			p.position = (last + 1) * spanSize
-			stmt := sq.Update(tx.Name(wpdb.ChangePositions)).Set("position", p.position).Where(sq.Eq{"name": string(r)})
-			_, err = wpdb.Exec(ctx, tx, "store progress", stmt)
+		return s.j.db.Transact(ctx, "take snapshots", func(tx *wpdb.DB) (err error) {
+			p, err = s.takeSnapshotsIn(ctx, tx, r, first, last)
 			return err
 		})
 	})
 	if err != nil {
 		return err
 	}
-	s.states[r].progress = p
+	s.states[r].progress = p // of a transaction that was committed
 	return nil
+}
+
+// takeSnapshotsIn takes the snapshots of takeSnapshots in a transaction, and returns how far the first pass has come with them.
+func (s *search) takeSnapshotsIn(ctx context.Context, tx *wpdb.DB, r Resource, first, last int64) (progress, error) {
+	if _, err := lockPosition(ctx, tx); err != nil { // whoever numbers changes or begins the pass anew waits: both write snapshots
+		return progress{}, err
+	}
+	target := s.targets[r]
+	p, err := target.progress(ctx, tx)
+	if err != nil {
+		return progress{}, err
+	}
+	if p != s.states[r].progress {
+		return progress{}, fmt.Errorf("first pass over %s: %w", r, errNotPrepared) // begun anew by another process
+	}
+	spans := make([]int64, 0, last-first+1)
+	for span := first; span <= last; span++ {
+		spans = append(spans, span)
+	}
+	snapshots, err := target.readStored(ctx, tx, sq.Eq{"span": spans}) // spans in which changes were numbered have one already
+	if err != nil {
+		return progress{}, err
+	}
+	if _, err := target.addMissing(ctx, tx, spans, snapshots); err != nil {
+		return progress{}, err
+	}
+	if err := storeSnapshots(ctx, tx, r, snapshots); err != nil {
+		return progress{}, err
+	}
+	p.position = (last + 1) * spanSize
+	stmt := sq.Update(tx.Name(wpdb.ChangePositions)).Set("position", p.position).Where(sq.Eq{"name": string(r)})
+	_, err = wpdb.Exec(ctx, tx, "store progress", stmt)
+	return p, err
 }

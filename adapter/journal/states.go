@@ -103,13 +103,13 @@ func (n numbering) readStates(ctx context.Context, pending []pendingChange, ids 
 	}
 	found := states{}
 	for r, ids := range ids {
-		s := state{ids: ids, rows: snapshot{}, spans: map[int64]snapshot{}, waiting: map[int64]bool{}}
+		s := state{ids: ids, rows: snapshot{}, waiting: map[int64]bool{}}
 		s.rows.add(*rows[r])
-		if err := decodeSpans(*spans[r], s.spans); err != nil {
+		var err error
+		if s.spans, err = decodeSpans(*spans[r]); err != nil {
 			return nil, err
 		}
-		var err error
-		if s.unknown, err = n.targets[r].complete(ctx, n.tx, spansOf(ids), s.spans); err != nil {
+		if s.unknown, err = n.targets[r].addMissing(ctx, n.tx, spansOf(ids), s.spans); err != nil {
 			return nil, err
 		}
 		found[r] = s

@@ -52,10 +52,10 @@ func (c compared) progress(ctx context.Context, db *wpdb.DB) (progress, error) {
 	return p, err
 }
 
-// complete adds the snapshots of spans that have none stored, which are empty. For a span that the first pass has not
-// reached, it takes one of the present rows and reports the span as unknown. spans are in ascending order.
-func (c compared) complete(ctx context.Context, tx *wpdb.DB, spans []int64, found map[int64]snapshot) (unknown []int64, err error) {
-	if len(found) == len(spans) {
+// addMissing adds to the stored snapshots of spans those of the spans that have none, which are empty. For a span that the
+// first pass has not reached, it takes one of the present rows and reports the span as unknown. spans are in ascending order.
+func (c compared) addMissing(ctx context.Context, tx *wpdb.DB, spans []int64, stored map[int64]snapshot) (unknown []int64, err error) {
+	if len(stored) == len(spans) {
 		return nil, nil
 	}
 	if lost, err := snapshotsLost(ctx, tx); err != nil || lost {
@@ -66,10 +66,10 @@ func (c compared) complete(ctx context.Context, tx *wpdb.DB, spans []int64, foun
 		return nil, err
 	}
 	for _, span := range spans {
-		if found[span] != nil {
+		if stored[span] != nil {
 			continue
 		}
-		found[span] = snapshot{}
+		stored[span] = snapshot{}
 		if !p.known(span) {
 			unknown = append(unknown, span)
 		}
@@ -85,7 +85,7 @@ func (c compared) complete(ctx context.Context, tx *wpdb.DB, spans []int64, foun
 		}
 		for id, row := range rows {
 			if id <= p.floor {
-				found[spanOf(id)][id] = row
+				stored[spanOf(id)][id] = row
 			}
 		}
 		left = left[run:]
@@ -93,13 +93,13 @@ func (c compared) complete(ctx context.Context, tx *wpdb.DB, spans []int64, foun
 	return unknown, nil
 }
 
-// stored adds stored snapshots to a map.
-func (c compared) stored(ctx context.Context, db *wpdb.DB, which sq.Sqlizer, into map[int64]snapshot) error {
+// readStored reads stored snapshots, by span.
+func (c compared) readStored(ctx context.Context, db *wpdb.DB, which sq.Sqlizer) (map[int64]snapshot, error) {
 	var found []storedSpan
 	if err := wpdb.Together(ctx, db, c.querySpans(db, &found, which)); err != nil {
-		return err
+		return nil, err
 	}
-	return decodeSpans(found, into)
+	return decodeSpans(found)
 }
 
 // storedSpan is a stored snapshot.
@@ -114,13 +114,14 @@ func (c compared) querySpans(db *wpdb.DB, into *[]storedSpan, which sq.Sqlizer) 
 	return wpdb.Rows(into, "read snapshots", stmt, wpdb.Into(func(s *storedSpan) []any { return []any{&s.span, &s.content} }))
 }
 
-func decodeSpans(found []storedSpan, into map[int64]snapshot) (err error) {
+func decodeSpans(found []storedSpan) (spans map[int64]snapshot, err error) {
+	spans = map[int64]snapshot{}
 	for _, s := range found {
-		if into[s.span], err = decodeSnapshot(s.span, s.content); err != nil {
-			return err
+		if spans[s.span], err = decodeSnapshot(s.span, s.content); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return spans, nil
 }
 
 // spansPerStatement limits how many snapshots are written in one statement: about half a
