@@ -117,15 +117,15 @@ func insertOrder(ctx context.Context, tx *session.Tx, w session.WriteSettings, b
 }
 
 // completeBooking writes the item's data, which contains the booking's id, and the booking's custom fields,
-// keys, extras and assets.
+// the keys of its manage pages, extras and assets. All of it is sent with the transaction's next statement.
 func completeBooking(ctx context.Context, tx *session.Tx, b newBooking, r availability.Resource, created notify.Snapshot) error {
 	item, id := created.BookingItem(), created.Booking.ID
 	if _, err := tx.UpdateLater(ctx, wpdb.OrderItems, item.ID, session.Row{{Name: "item_data", Value: item.ItemData}}); err != nil {
 		return err
 	}
-	meta, _ := b.fields.newMeta(tx.Session, id, r)
-	meta = append(meta, records.KeyRows(tx.Session, id, records.ManageKeys{}, created.Booking.Keys)...)
-	if _, err := tx.InsertLater(ctx, wpdb.BookingMeta, meta...); err != nil {
+	customFields, _ := b.fields.newMeta(tx.Session, id, r) // created shows them already
+	keys := records.KeyRows(tx.Session, id, records.ManageKeys{}, created.Booking.Keys)
+	if _, err := tx.InsertLater(ctx, wpdb.BookingMeta, slices.Concat(customFields, keys)...); err != nil {
 		return err
 	}
 	if _, err := tx.InsertLater(ctx, wpdb.BookingsServiceExtras, extraRows(tx.Session, id, b.what.extras)...); err != nil {
