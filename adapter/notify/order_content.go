@@ -55,13 +55,14 @@ func loadOrderContent(ctx context.Context, s *session.Session, w session.WriteSe
 	for _, item := range order.Items {
 		itemsTotal = itemsTotal.Add(item.Total)
 		price := w.Currency.FormatExactly(item.Total)
-		if b, ok := bookings[item.ID]; ok && item.Variant != records.BundleItem {
-			when := readableDay(w, b) + ", " + timeOfDay(b.StartTime, w.Clock24)
-			content.items = append(content.items, contentItem{"Service", serviceName(b), price, []string{when, b.Agent.FullName}})
-		} else {
+		b, exists := bookings[item.ID]
+		if item.Variant == records.BundleItem || !exists { // one whose booking is gone has only its price, like a bundle that is gone
 			bundle := order.bundles[itemBundle(item)]
 			content.items = append(content.items, contentItem{"Bundle", bundle.name, price, bundle.services})
+			continue
 		}
+		when := readableDay(w, b) + ", " + timeOfDay(b.StartTime, w.Clock24)
+		content.items = append(content.items, contentItem{"Service", serviceName(b), price, []string{when, b.Agent.FullName}})
 	}
 	content.itemsTotal = w.Currency.FormatExactly(itemsTotal)
 	return content, nil

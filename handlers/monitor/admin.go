@@ -13,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/handlers/middleware"
 	"github.com/bookside/bookside/wpdb"
@@ -166,13 +165,13 @@ func (a *Admin) readiness(ctx context.Context) Readiness {
 	}
 	site, err := platform.Session(ctx)
 	if err == nil {
-		err = jobs.CheckColumns(site)
+		err = session.CheckColumns(site)
 	}
 	if err == nil {
-		err = jobs.CheckWrites(site)
+		err = session.CheckWrites(site)
 	}
 	if err == nil {
-		err = jobs.CheckReadable(ctx, site)
+		err = session.CheckReadable(ctx, site)
 	}
 	var known *domain.Error
 	switch {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/jobs"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/records"
 	"github.com/bookside/bookside/adapter/session"
@@ -31,14 +30,14 @@ func (e *examination) examinePlugin(ctx context.Context) error {
 	}
 	down := Entry{Code: Plugin, Level: Broken}
 	site, err := e.platform.Session(ctx)
-	if errors.Is(err, wpdb.ErrAccessDenied) {
+	if errors.Is(err, wpdb.ErrAccessDenied) { // to sitemeta, which has the plugins that are active for a whole network
 		down.Text = Say("LatePoint is not active on this site itself")
 		down.Do = Say("Activate it, or, if it is active for a whole network, grant the database user SELECT on %s.", e.db.FullName(wpdb.Sitemeta))
 		e.add(down)
 		return nil
 	}
 	if err == nil {
-		err = jobs.CheckColumns(site)
+		err = session.CheckColumns(site)
 	}
 	var known *domain.Error
 	switch {

@@ -51,7 +51,7 @@ func (s *Server) prepare(ctx context.Context, db *wpdb.DB, platform *session.Pla
 	}
 	site, err := platform.Session(ctx)
 	if err == nil {
-		err = jobs.CheckColumns(site)
+		err = session.CheckColumns(site)
 	}
 	switch {
 	case domain.CodeOf(err) == domain.CodeUnavailable:

@@ -29,29 +29,14 @@ type Target struct {
 	Credentials string // where user and password are configured
 }
 
-// NewTarget returns the configured database and prefix, reading wp-config.php if one
-// is configured.
+// NewTarget returns the configured database and prefix, from wp-config.php if one is configured and from a DSN otherwise.
 func NewTarget(c settings.Config) (Target, error) {
-	t := Target{Source: settings.Named(settings.DSN)}
-	t.Credentials = t.Source
-	t.BasePrefix = c.DB.Prefix
-	t.Config.Home, t.Config.SiteURL, t.Config.Content = c.WordPress.Home, c.WordPress.SiteURL, c.WordPress.Content
+	t := targetOfDSN(c)
 	if c.WordPress.Config != "" {
-		site, err := readWPConfig(c)
-		if err != nil {
+		var err error
+		if t, err = targetOfWPConfig(c); err != nil {
 			return Target{}, err
 		}
-		if t.BasePrefix == "" {
-			t.BasePrefix = site.TablePrefix
-		}
-		t.Config.DSN, t.Address, t.Database = site.FormatDSN(), site.Address, site.Name
-		t.Config.Home, t.Config.SiteURL = cmp.Or(t.Config.Home, site.Home), cmp.Or(t.Config.SiteURL, site.SiteURL)
-		t.Config.Content = cmp.Or(t.Config.Content, site.Content, filepath.Join(filepath.Dir(c.WordPress.Config), "wp-content"))
-		t.Source = settings.WPConfig
-		t.Credentials = "DB_USER and DB_PASSWORD in " + c.WordPress.Config
-	} else {
-		parts, _ := settings.ParseDSN(c.DB.DSN)
-		t.Config.DSN, t.Address, t.Database = c.DB.DSN, parts.Address, parts.Database
 	}
 	if t.Address == "" {
 		t.Address = "the default address of MySQL on this machine"
@@ -63,6 +48,29 @@ func NewTarget(c settings.Config) (Target, error) {
 	t.Config.StatementTimeout = c.Limits.StatementTimeout
 	t.Config.LockWait = lockWait(c)
 	return t, nil
+}
+
+// targetOfDSN returns the database that a DSN names.
+func targetOfDSN(c settings.Config) Target {
+	parts, _ := settings.ParseDSN(c.DB.DSN) // checked when the settings were loaded
+	setting := settings.Named(settings.DSN)
+	return Target{
+		Config:     wpdb.Config{DSN: c.DB.DSN, Home: c.WordPress.Home, SiteURL: c.WordPress.SiteURL, Content: c.WordPress.Content},
+		BasePrefix: c.DB.Prefix, Address: parts.Address, Database: parts.Database, Source: setting, Credentials: setting,
+	}
+}
+
+// targetOfWPConfig returns the database that wp-config.php names. Settings go before addresses, prefix and wp-content in it.
+func targetOfWPConfig(c settings.Config) (Target, error) {
+	site, err := readWPConfig(c)
+	return Target{
+		Config: wpdb.Config{
+			DSN: site.FormatDSN(), Home: cmp.Or(c.WordPress.Home, site.Home), SiteURL: cmp.Or(c.WordPress.SiteURL, site.SiteURL),
+			Content: cmp.Or(c.WordPress.Content, site.Content, filepath.Join(filepath.Dir(c.WordPress.Config), "wp-content")),
+		},
+		BasePrefix: cmp.Or(c.DB.Prefix, site.TablePrefix), Address: site.Address, Database: site.Name,
+		Source: settings.WPConfig, Credentials: "DB_USER and DB_PASSWORD in " + c.WordPress.Config,
+	}, err
 }
 
 // lockWait leaves a request enough time for all attempts of its transaction. Servers accept only whole

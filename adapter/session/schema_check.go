@@ -1,4 +1,4 @@
-package jobs
+package session
 
 import (
 	"context"
@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"github.com/bookside/bookside/adapter/domain"
-	"github.com/bookside/bookside/adapter/session"
 	"github.com/bookside/bookside/wpdb"
 )
 
 // CheckColumns returns a CodeUnavailable that names the columns missing from the site's tables, or nil.
 // Requests that need one of them fail; all others are served. It makes no query.
-func CheckColumns(s *session.Session) error {
+func CheckColumns(s *Session) error {
 	missing := s.Schema.MissingColumns()
 	if len(missing) == 0 {
 		return nil
@@ -26,7 +25,7 @@ func CheckColumns(s *session.Session) error {
 
 // CheckWrites returns a CodeUnavailable if the database server refuses everything that is written, or nil. It makes no
 // query.
-func CheckWrites(s *session.Session) error {
+func CheckWrites(s *Session) error {
 	if !s.DB.RefusesWrites() {
 		return nil
 	}
@@ -36,7 +35,7 @@ func CheckWrites(s *session.Session) error {
 // CheckReadable returns a CodeUnavailable that names the tables, ours included, that cannot be read, and
 // the columns that ours lack, or nil. Requests that need one of them fail; all others are served. It takes
 // one statement if nothing is wrong.
-func CheckReadable(ctx context.Context, s *session.Session) error {
+func CheckReadable(ctx context.Context, s *Session) error {
 	expected := slices.DeleteFunc(wpdb.Tables(), func(t wpdb.Table) bool { return !s.Schema.Expects(t) })
 	u, err := s.DB.Unreadable(ctx, expected)
 	switch {
