@@ -89,31 +89,32 @@ func Announce(tx *session.Tx, all ...Event) {
 	tx.Announce(told...)
 }
 
-// eventActivity mirrors OsActivitiesHelper::create_activity for an event. As in PHP, a new record has
-// numbers where a loaded one has texts.
+// eventActivity mirrors OsActivitiesHelper::create_activity for an event. What PHP reads from the database are texts; what it
+// has set itself in the state after the event keeps its type: the ids of customers and orders, new or not, that an order has no
+// source, and the id and duration of a new booking.
 func eventActivity(s *session.Session, w session.WriteSettings, e Event) Activity {
 	a := Activity{Code: string(e.Kind)}
 	objectType, id := e.record()
 	var vars func(Snapshot) object
-	var numbers object
+	var typed object // what PHP has set
 	switch objectType {
 	case "customer":
 		a.customerID = &id
 		vars = func(of Snapshot) object { return customerVars(of.Customer) }
-		numbers = object{{"id", id}}
+		typed = object{{"id", id}}
 	case "order":
 		a.orderID = &id
 		vars = func(of Snapshot) object { return fullOrderVars(s, w, of.Customer, *of.Order, of.bookings()...) }
-		numbers = object{{"id", id}, {"source_url", false}}
+		typed = object{{"id", id}, {"source_url", false}}
 	default:
 		a.bookingID = &id
 		vars = func(of Snapshot) object { return fullBookingVars(s, w, of) }
 		if e.Kind == BookingCreated {
-			numbers = object{{"id", id}, {"duration", e.After.Booking.Duration}}
+			typed = object{{"id", id}, {"duration", e.After.Booking.Duration}}
 		}
 	}
 	after := vars(e.After)
-	for _, m := range numbers {
+	for _, m := range typed {
 		after = after.set(m.key, m.value)
 	}
 	if e.Before == nil {
