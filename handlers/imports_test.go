@@ -30,7 +30,7 @@ var floors = [][]string{
 	{"compat/jsonschema", "compat/phpform"},
 	{"compat"},
 	{"handlers/ratelimit", "handlers/openapi", "handlers/console/page"},
-	{"handlers/middleware", "handlers/console/freetimes", "handlers/console/signature", "handlers/console/terms", "handlers/console/words"},
+	{"handlers/middleware", "handlers/console/forms", "handlers/console/freetimes", "handlers/console/signature", "handlers/console/words"},
 	{"handlers/failures", "handlers/monitor", "handlers/wordpress"},
 	{"handlers", "handlers/console"},
 	{"cmd/internal/printable", "cmd/bookside/compare", "cmd/bookside/companion/plugins/bookside/languages", "docker"},

@@ -78,7 +78,7 @@ func (f attributeFlags[S, N]) setOr(name, text string) {
 func (f attributeFlags[S, N]) names() []string { return slices.Sorted(maps.Keys(f.texts)) }
 
 // parse stores the attributes that are set in n, and adds what is wrong with them to failed. Agents,
-// services and locations are only checked: choose parses them.
+// services and locations are only checked: resolveChoices parses them.
 func (f attributeFlags[S, N]) parse(failed error, now time.Time, n *N) error {
 	for _, a := range f.attributes {
 		text, set := f.texts[a.Name]
@@ -98,9 +98,9 @@ func (f attributeFlags[S, N]) parse(failed error, now time.Time, n *N) error {
 	return failed
 }
 
-// choose stores the agents, services and locations that the flags name, by ids or names, in n. They must
+// resolveChoices stores in n the ids of the agents, services and locations that the flags name, by ids or names. They must
 // exist.
-func (f attributeFlags[S, N]) choose(ctx context.Context, p *program, db *wpdb.DB, n *N) (failed error) {
+func (f attributeFlags[S, N]) resolveChoices(ctx context.Context, p *program, db *wpdb.DB, n *N) (failed error) {
 	var site *session.Session
 	var unknown []string
 	for _, a := range f.attributes {

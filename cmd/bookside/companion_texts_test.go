@@ -85,7 +85,7 @@ func textsOfServer(t *testing.T) (texts []string) {
 	t.Helper()
 	sentence := func(text string) string { return domain.Capitalize(text) + "." }
 	add := func(found ...string) { texts = append(texts, found...) }
-	for _, a := range keys.NewTerms {
+	for _, a := range keys.NewAttributes {
 		add(a.Label, a.Hint)
 		for _, c := range a.Choices {
 			add(c.Text)
@@ -94,7 +94,7 @@ func textsOfServer(t *testing.T) (texts []string) {
 			add(sentence(a.Missing))
 		}
 	}
-	for _, a := range keys.RollTerms {
+	for _, a := range keys.RollAttributes {
 		add(a.Label)
 		for _, c := range a.Choices {
 			add(c.Text)
@@ -103,7 +103,7 @@ func textsOfServer(t *testing.T) (texts []string) {
 	for _, p := range keys.Presets {
 		add(p.Name, p.Hint)
 	}
-	for _, name := range []string{"attributes", "terms"} {
+	for _, name := range []string{"attributes", "attribute_fields"} {
 		for _, found := range regexp.MustCompile(`errors\.New\("([^"]+)"\)`).FindAllSubmatch(readFile(t, "../../adapter/keys/"+name+".go"), -1) {
 			add(sentence(string(found[1])))
 		}

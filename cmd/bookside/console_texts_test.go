@@ -224,13 +224,13 @@ var asSentence = strings.NewReplacer(`%q`, `"%s"`, `%d`, `%s`, `%v`, `%s`, `%w`,
 func textsShownByConsole(t *testing.T) (texts []string) {
 	t.Helper()
 	add := func(found ...string) { texts = append(texts, found...) }
-	for _, a := range keys.CalendarTerms {
+	for _, a := range keys.CalendarAttributes {
 		add(a.Label, a.Hint)
 		for _, c := range a.Choices {
 			add(c.Text)
 		}
 	}
-	for _, a := range jobs.HookTerms {
+	for _, a := range jobs.HookAttributes {
 		add(a.Label, a.Hint)
 	}
 	add(keys.PermissionVerbs...)
@@ -265,9 +265,9 @@ func textsShownByConsole(t *testing.T) (texts []string) {
 		"adapter/jobs/hook.go":              {newErrors},
 		"adapter/jobs/events.go":            {newErrors},
 		"adapter/keys/attributes.go":        {newErrors},
-		"adapter/keys/terms.go":             {newErrors},
+		"adapter/keys/attribute_fields.go":  {newErrors},
 		"handlers/console/keys.go":          {newErrors},
-		"handlers/console/terms/terms.go":   {newErrors},
+		"handlers/console/forms/forms.go":   {newErrors},
 		"compat/values.go":                  {`^\t\w+ += "([A-Z][^"]+)"`},
 		"adapter/jobs/work_store.go":        {`\breason = "([^"]+)"`},
 		"adapter/keys/calendars.go":         {newErrors},

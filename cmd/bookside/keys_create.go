@@ -44,15 +44,16 @@ cannot be changed later.
   bookside keys create --calendar --agent 3 --details names`,
 	}
 	flags := p.configFlags(command)
-	options := defineAttributes(flags, append(slices.Clone(keys.NewTerms), attributesWithout(calendarAttributes, keys.NewTerms)...))
+	onlyOfCalendars := attributesWithout(calendarAttributes, keys.NewAttributes) // others, such as the name, have one flag for both
+	given := defineAttributes(flags, slices.Concat(keys.NewAttributes, onlyOfCalendars))
 	calendar := flags.Bool("calendar", false, "create the secret address of a calendar, of --agent or --location")
 	quiet := flags.Bool("quiet", false, "print the key or the path and nothing else")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx := command.Context()
 		if *calendar {
-			return p.createCalendar(ctx, options, *quiet)
+			return p.createCalendar(ctx, given, *quiet)
 		}
-		options, err := options.only(keys.NewTerms, "only with --calendar")
+		options, err := given.only(keys.NewAttributes, "only with --calendar")
 		if err != nil {
 			return err
 		}
@@ -61,7 +62,7 @@ cannot be changed later.
 			return err
 		}
 		return p.withNewKeys(ctx, func(store keyStore) error {
-			if err := options.choose(ctx, p, store.db, &n); err != nil {
+			if err := options.resolveChoices(ctx, p, store.db, &n); err != nil {
 				return err
 			}
 			n.Kind, n.CreatedBy = cmp.Or(n.Kind, keys.Live), p.creator()
@@ -79,10 +80,10 @@ cannot be changed later.
 }
 
 // calendarAttributes are the attributes of a new calendar.
-var calendarAttributes = slices.Concat(keys.CalendarSubjects, keys.CalendarTerms)
+var calendarAttributes = slices.Concat(keys.CalendarSubjects, keys.CalendarAttributes)
 
-func (p *program) createCalendar(ctx context.Context, options attributeFlags[keys.Key, keys.NewKey], quiet bool) error {
-	options, err := options.only(calendarAttributes, "not with --calendar")
+func (p *program) createCalendar(ctx context.Context, given attributeFlags[keys.Key, keys.NewKey], quiet bool) error {
+	options, err := given.only(calendarAttributes, "not with --calendar")
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (p *program) createCalendar(ctx context.Context, options attributeFlags[key
 		return err
 	}
 	return p.withNewKeys(ctx, func(store keyStore) error {
-		if err := options.choose(ctx, p, store.db, &n); err != nil {
+		if err := options.resolveChoices(ctx, p, store.db, &n); err != nil {
 			return err
 		}
 		resource, id := keys.Key{Scope: n.Scope}.Subject()

@@ -26,7 +26,7 @@ be guessed. Such a key is accepted only with --weak: give its clients a new one 
 and revoke it.`,
 	}
 	flags := p.configFlags(command)
-	options := defineAttributes(flags, keys.NewTerms)
+	options := defineAttributes(flags, keys.NewAttributes)
 	weak := flags.Bool("weak", false, "import the key even if it can be guessed")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		ctx := command.Context()
@@ -39,7 +39,7 @@ and revoke it.`,
 			return err
 		}
 		return p.withNewKeys(ctx, func(store keyStore) error {
-			if err := options.choose(ctx, p, store.db, &n); err != nil {
+			if err := options.resolveChoices(ctx, p, store.db, &n); err != nil {
 				return err
 			}
 			n.CreatedBy = p.creator()

@@ -21,7 +21,7 @@ revoked one stays revoked.
   bookside keys restrict 3 --networks any --expires never --per-minute default`,
 	}
 	flags := p.configFlags(command)
-	options := defineAttributes(flags, keys.Terms)
+	options := defineAttributes(flags, keys.ChangeableAttributes)
 	command.RunE = func(command *cobra.Command, operands []string) error {
 		ctx := command.Context()
 		id, err := listedID(operands[0], "keys")
@@ -36,7 +36,7 @@ revoked one stays revoked.
 			return err
 		}
 		return p.withKeys(ctx, func(store keyStore) error {
-			if err := options.choose(ctx, p, store.db, &n); err != nil {
+			if err := options.resolveChoices(ctx, p, store.db, &n); err != nil {
 				return err
 			}
 			key, found, err := store.Restrict(ctx, id, n.Patch(options.names()...))

@@ -92,8 +92,8 @@ func TestRollKey(t *testing.T) {
 	t.Parallel()
 	db := small(t)
 	env := append(settingsFor(db), "SUDO_USER=ada")
-	terms := []string{"--permissions", "read,write_webhooks", "--agents", "3", "--mask-personal", "--networks", "192.0.2.0/24", "--per-hour", "7"}
-	old := newKey(t, env, terms...)
+	attributes := []string{"--permissions", "read,write_webhooks", "--agents", "3", "--mask-personal", "--networks", "192.0.2.0/24", "--per-hour", "7"}
+	old := newKey(t, env, attributes...)
 	newKey(t, env, "--expires", "2026-11-22")
 	db.Execute(t, `INSERT INTO `+db.Prefix+`bookside_webhooks (name, url, events, agents, services, locations, include_record, allow_private, key_id, secret, status, position, created_at)
 		SELECT 'x', 'https://example.com', '*', '', '', '', 0, 0, id, 'x', 'enabled', 0, NOW() FROM `+db.Prefix+`bookside_api_keys WHERE id < 3 ORDER BY id`)
@@ -133,7 +133,7 @@ func TestRollKey(t *testing.T) {
 	}
 	for _, i := range []int{2, 4} {
 		if diff := cmp.Diff(got[0], got[i]); diff != "" || got[i].CreatedBy != "ada, command line" {
-			t.Errorf("terms of key %d: %s", i+1, diff)
+			t.Errorf("attributes of key %d: %s", i+1, diff)
 		}
 	}
 	var owners string

@@ -15,8 +15,8 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/forms"
 	"github.com/bookside/bookside/handlers/console/page"
-	"github.com/bookside/bookside/handlers/console/terms"
 )
 
 const newCalendarTitle page.Text = "New calendar"
@@ -57,7 +57,7 @@ func (c *Console) showCalendarForm(v *visit, status int, f page.Form) error {
 		page.PostForm(keysPath+"/new-calendar", h.AutoComplete("off"), g.Attr("novalidate"),
 			f.Guard(),
 			f.Radios("subject", "Bookings of", "", choices),
-			terms.Fields(&f, keys.CalendarTerms, names),
+			forms.Fields(&f, keys.CalendarAttributes, names),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), page.Text("Make the calendar")), page.Button(keysPath, page.Text("Cancel"))),
 		),
 	})
@@ -85,7 +85,7 @@ func (c *Console) createCalendar(v *visit) error {
 	}
 	f := page.Submitted(v.r, "")
 	n := keys.NewKey{Kind: keys.Calendar, CreatedBy: v.creator()}
-	terms.Read(c.terms(v), &f, nil, keys.CalendarTerms, &n)
+	forms.Read(c.formReader(v), &f, nil, keys.CalendarAttributes, &n)
 	setSubject(&f, &n, names)
 	if len(f.Errors) > 0 {
 		return c.showCalendarForm(v, http.StatusUnprocessableEntity, f)

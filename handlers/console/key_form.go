@@ -14,8 +14,8 @@ import (
 
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/forms"
 	"github.com/bookside/bookside/handlers/console/page"
-	"github.com/bookside/bookside/handlers/console/terms"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/handlers/ratelimit"
 )
@@ -24,7 +24,7 @@ const newKeyTitle page.Text = "New key"
 
 func editTitle(key keys.Key) page.Phrase { return page.Textf("Change key %d", key.ID) }
 
-// keyForm is the form for the terms of a key.
+// keyForm is the form for the attributes of a key.
 type keyForm struct {
 	page.Form
 	secret      g.Node   // the visible characters of an existing key
@@ -36,9 +36,9 @@ type keyForm struct {
 // permissions.
 func (f *keyForm) attributes() []keys.Attribute[keys.Key, keys.NewKey] {
 	if f.ID != 0 {
-		return slices.Clone(keys.Terms)
+		return slices.Clone(keys.ChangeableAttributes)
 	}
-	attributes := slices.Clone(keys.NewTerms)
+	attributes := slices.Clone(keys.NewAttributes)
 	kind := slices.IndexFunc(attributes, func(a keys.Attribute[keys.Key, keys.NewKey]) bool { return a.Name == "kind" })
 	attributes[kind-1], attributes[kind] = attributes[kind], attributes[kind-1]
 	return attributes
@@ -62,11 +62,11 @@ func submittedForm(r *http.Request, problem page.Text) *keyForm {
 
 // storedForm returns the form filled with a key as stored.
 func storedForm(key keys.Key) *keyForm {
-	return &keyForm{Form: terms.Form(key.ID, keys.NewTerms, key), secret: keyRow{Key: key}.secretView(", ", ""), permissions: key.Permissions, preset: presetOf(key.Permissions)}
+	return &keyForm{Form: forms.Form(key.ID, keys.NewAttributes, key), secret: keyRow{Key: key}.secretView(", ", ""), permissions: key.Permissions, preset: presetOf(key.Permissions)}
 }
 
-// submittedTerms returns the form of an existing key, as submitted and as stored.
-func submittedTerms(r *http.Request, key keys.Key, problem page.Text) (submitted, stored *keyForm) {
+// submittedAndStored returns the form of an existing key, as submitted and as stored.
+func submittedAndStored(r *http.Request, key keys.Key, problem page.Text) (submitted, stored *keyForm) {
 	submitted, stored = submittedForm(r, problem), storedForm(key)
 	submitted.ID, submitted.Version, submitted.secret = stored.ID, stored.Version, stored.secret
 	submitted.Values.Set("kind", stored.Value("kind"))
@@ -120,9 +120,9 @@ func (f *keyForm) view(names slots.Labels, limits ratelimit.Options) g.Node {
 		g.If(f.ID != 0, h.P(h.Class("hint"), page.Textf("A %s key", page.Text(f.Value("kind"))), f.secret, g.Text(". "), page.Text("Changes take effect immediately; the key itself stays the same."))),
 		page.PostForm(path, h.AutoComplete("off"), g.Attr("novalidate"),
 			f.Guard(),
-			terms.Fields(&f.Form, attributes[:permissions], names),
+			forms.Fields(&f.Form, attributes[:permissions], names),
 			f.permissionsView(page.Text(attributes[permissions].Label), page.Text(attributes[permissions].Hint)),
-			terms.Fields(&f.Form, attributes[permissions+1:rates], names),
+			forms.Fields(&f.Form, attributes[permissions+1:rates], names),
 			h.Div(h.Class("pair"), f.limit(attributes[rates], perMinute), f.limit(attributes[rates+1], perHour)),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), press), page.Button(keysPath, page.Text("Cancel"))),
 		),
@@ -218,7 +218,7 @@ func (c *Console) redisplayNewKey(v *visit, status int, problem page.Text) error
 func (c *Console) createKey(v *visit) error {
 	f := submittedForm(v.r, "")
 	n := keys.NewKey{CreatedBy: v.creator()}
-	terms.Read(c.terms(v), &f.Form, nil, keys.NewTerms, &n)
+	forms.Read(c.formReader(v), &f.Form, nil, keys.NewAttributes, &n)
 	if len(f.Errors) > 0 {
 		return c.showForm(v, http.StatusUnprocessableEntity, newKeyTitle, f)
 	}
@@ -275,20 +275,20 @@ func (c *Console) showEditKey(v *visit) error {
 
 func (c *Console) redisplayEditKey(v *visit, status int, problem page.Text) error {
 	return c.withKey(v, func(key keys.Key) error {
-		f, _ := submittedTerms(v.r, key, problem)
+		f, _ := submittedAndStored(v.r, key, problem)
 		return c.showForm(v, status, editTitle(key), f)
 	})
 }
 
 func (c *Console) updateKey(v *visit) error {
 	return c.withKey(v, func(key keys.Key) error {
-		f, stored := submittedTerms(v.r, key, "")
+		f, stored := submittedAndStored(v.r, key, "")
 		if f.Value("version") != f.Version {
 			f.Problem = "Somebody else has changed this key in the meantime. Compare with the list of keys before you send the form again."
 			return c.showForm(v, http.StatusConflict, editTitle(key), f)
 		}
 		var n keys.NewKey
-		changed := terms.Read(c.terms(v), &f.Form, &stored.Form, keys.Terms, &n)
+		changed := forms.Read(c.formReader(v), &f.Form, &stored.Form, keys.ChangeableAttributes, &n)
 		if len(f.Errors) > 0 {
 			return c.showForm(v, http.StatusUnprocessableEntity, editTitle(key), f)
 		}
@@ -341,7 +341,7 @@ func (c *Console) showRollForm(v *visit, status int, f page.Form) error {
 			h.P(row.useText()),
 			page.PostForm(keyPath(key.ID)+"/roll",
 				f.Guard(),
-				terms.Fields(&f, keys.RollTerms, nil),
+				forms.Fields(&f, keys.RollAttributes, nil),
 				h.P(h.Class("actions"), h.Button(h.Class("main"), page.Text("Create the new key")), page.Button(keysPath, page.Text("Cancel"))),
 			),
 		})
@@ -353,7 +353,7 @@ func (c *Console) roll(v *visit) error {
 	return c.withKey(v, func(key keys.Key) error {
 		f := page.Submitted(v.r, "")
 		var overlap time.Duration
-		terms.Read(c.terms(v), &f, nil, keys.RollTerms, &overlap)
+		forms.Read(c.formReader(v), &f, nil, keys.RollAttributes, &overlap)
 		if len(f.Errors) > 0 {
 			return c.showRollForm(v, http.StatusUnprocessableEntity, f)
 		}

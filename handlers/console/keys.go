@@ -15,8 +15,8 @@ import (
 	"github.com/bookside/bookside/adapter/domain"
 	"github.com/bookside/bookside/adapter/keys"
 	"github.com/bookside/bookside/adapter/slots"
+	"github.com/bookside/bookside/handlers/console/forms"
 	"github.com/bookside/bookside/handlers/console/page"
-	"github.com/bookside/bookside/handlers/console/terms"
 	"github.com/bookside/bookside/handlers/console/words"
 	"github.com/bookside/bookside/wpdb"
 )
@@ -61,9 +61,9 @@ func (c *Console) labels(v *visit, needed bool) slots.Labels {
 	return labels
 }
 
-// terms returns what reads the forms of keys, webhooks and calendars.
-func (c *Console) terms(v *visit) terms.Reader {
-	return terms.Reader{Now: c.now(), Numbers: func(of domain.Resource, text string) (string, error) {
+// formReader returns what reads the forms of keys, webhooks and calendars.
+func (c *Console) formReader(v *visit) forms.Reader {
+	return forms.Reader{Now: c.now(), Numbers: func(of domain.Resource, text string) (string, error) {
 		site, err := v.site()
 		if err == nil {
 			text, err = slots.Numbers(v.ctx(), site, of, text)

@@ -181,7 +181,7 @@ func TestUnchangedFieldsAreNotChecked(t *testing.T) {
 	}
 }
 
-// TestFormsTakeEffectOnce: a form submitted twice creates one key, and a form with outdated terms does not
+// TestFormsTakeEffectOnce: a form submitted twice creates one key, and a form with outdated attributes does not
 // undo somebody else's change.
 func TestFormsTakeEffectOnce(t *testing.T) {
 	t.Parallel()
@@ -207,7 +207,7 @@ func TestFormsTakeEffectOnce(t *testing.T) {
 	v.post("/console/keys/2", again.form("/console/keys/2")).leadsTo("/console/keys?done=changed&id=2")
 }
 
-// TestRoll: the new key has the terms of the old one, which works until it expires. A form creates one key.
+// TestRoll: the new key has the attributes of the old one, which works until it expires. A form creates one key.
 func TestRoll(t *testing.T) {
 	t.Parallel()
 	k := serve(t, fixtures.New(t, fixtures.Small(now)))

@@ -8,13 +8,13 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/bookside/bookside/adapter/jobs"
+	"github.com/bookside/bookside/handlers/console/forms"
 	"github.com/bookside/bookside/handlers/console/page"
-	"github.com/bookside/bookside/handlers/console/terms"
 )
 
 // storedWebhookForm returns the form filled with a webhook as stored.
 func storedWebhookForm(hook jobs.Hook) page.Form {
-	return terms.Form(hook.ID, jobs.HookTerms, hook)
+	return forms.Form(hook.ID, jobs.HookAttributes, hook)
 }
 
 // submittedWebhookForm returns the form of a stored webhook as submitted.
@@ -34,7 +34,7 @@ func (c *Console) showWebhookForm(v *visit, status int, f page.Form) error {
 		f.Summary(),
 		page.PostForm(path, h.AutoComplete("off"), g.Attr("novalidate"),
 			f.Guard(),
-			terms.Fields(&f, jobs.HookTerms, c.labels(v, true)),
+			forms.Fields(&f, jobs.HookAttributes, c.labels(v, true)),
 			h.P(h.Class("actions"), h.Button(h.Class("main"), press), page.Button(back, page.Text("Cancel"))),
 		),
 	})
@@ -62,7 +62,7 @@ func (c *Console) redisplayEditWebhook(v *visit, status int, problem page.Text) 
 func (c *Console) createWebhook(v *visit) error {
 	f := page.Submitted(v.r, "")
 	n := jobs.NewHook{Private: v.Webhooks.AllowPrivate}
-	terms.Read(c.terms(v), &f, nil, jobs.HookTerms, &n)
+	forms.Read(c.formReader(v), &f, nil, jobs.HookAttributes, &n)
 	if len(f.Errors) > 0 {
 		return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 	}
@@ -94,7 +94,7 @@ func (c *Console) updateWebhook(v *visit) error {
 		}
 		private := v.Webhooks.AllowPrivate || hook.Private && f.Value("url") == hook.URL
 		n := jobs.NewHook{URL: hook.URL, Name: hook.Name, Filter: hook.Filter, Record: hook.Record, Private: private}
-		terms.Read(c.terms(v), &f, &stored, jobs.HookTerms, &n)
+		forms.Read(c.formReader(v), &f, &stored, jobs.HookAttributes, &n)
 		if len(f.Errors) > 0 {
 			return c.showWebhookForm(v, http.StatusUnprocessableEntity, f)
 		}

@@ -86,70 +86,70 @@ func ParseBox(text string) (bool, error) {
 // FormatBox returns the text of a field that ParseBox parses.
 func FormatBox(yes bool) string { return map[bool]string{true: "1"}[yes] }
 
-type term = Attribute[Key, NewKey]
+type keyAttribute = Attribute[Key, NewKey]
 
-// NewTerms are the attributes of a new key. Each is also a field of NewKey and Key, a line of NewKey.Patch
+// NewAttributes are the attributes of a new key. Each is also a field of NewKey and Key, a line of NewKey.Patch
 // and a column of the store.
-var NewTerms = []Attribute[Key, NewKey]{
-	Declare(term{
+var NewAttributes = []Attribute[Key, NewKey]{
+	Declare(keyAttribute{
 		Name: "name", Label: "Name", Max: maxKeyName, Hint: "Distinguishes this key from others: an app, a till, a partner.",
 		Usage: "`NAME` of the key, 1 to 190 characters; required for a new key", Format: func(k Key) string { return k.Name },
 	}, func(n *NewKey) *string { return &n.Name }, ParseName),
-	Declare(term{
+	Declare(keyAttribute{
 		Name: "permissions", Label: "Permissions", Missing: "tick at least one",
 		Hint:  "A box in the row \"everything\" covers the rows below it except changes, users and webhooks: keys with write users can link customers to users of the site.",
 		Usage: "comma-separated `LIST` of permissions; required for a new key", Format: func(k Key) string { return strings.Join(k.Permissions, ",") },
 	}, func(n *NewKey) *[]string { return &n.Permissions }, ParsePermissions),
-	Declare(term{
+	Declare(keyAttribute{
 		Name: "kind", Label: "Kind", Choices: []Choice{{string(Live), "live"}, {string(Test), "test, with separate limits"}},
 		Usage:  "`KIND` of the key, live or test, each with its own limits (rate_limit in help config); default live, or test for an imported key that begins with lp_test_",
 		Format: func(k Key) string { return string(k.Kind) },
 	}, func(n *NewKey) *Kind { return &n.Kind }, ParseKind),
-	Declare(term{
+	Declare(keyAttribute{
 		Name: "networks", Label: "Networks", Optional: true, Lines: true,
 		Hint:   "The key is accepted only from these: networks such as 192.0.2.0/24 or addresses such as 192.0.2.7, one per line. Leave empty for any.",
 		Usage:  "comma-separated `LIST` of networks or addresses from which the key is accepted, such as 192.0.2.0/24, or any; default for a new key any",
 		Format: func(k Key) string { return strings.ReplaceAll(join(k.Networks, FormatNetwork), ",", "\n") },
 	}, func(n *NewKey) *[]netip.Prefix { return &n.Networks }, ParseNetworks),
-	scopeTerm(domain.AgentResource, "The key reaches only bookings with these agents, and no customers, orders and payments.",
+	scopeAttribute(domain.AgentResource, "The key reaches only bookings with these agents, and no customers, orders and payments.",
 		func(s *domain.Scope) *[]int64 { return &s.Agents }),
-	scopeTerm(domain.ServiceResource, "The same for services. All that is ticked must hold.", func(s *domain.Scope) *[]int64 { return &s.Services }),
-	scopeTerm(domain.LocationResource, "The same for locations.", func(s *domain.Scope) *[]int64 { return &s.Locations }),
-	Declare(term{
+	scopeAttribute(domain.ServiceResource, "The same for services. All that is ticked must hold.", func(s *domain.Scope) *[]int64 { return &s.Services }),
+	scopeAttribute(domain.LocationResource, "The same for locations.", func(s *domain.Scope) *[]int64 { return &s.Locations }),
+	Declare(keyAttribute{
 		Name: "mask_personal", Label: "Personal data", Box: true, Optional: true,
 		Hint:   "Mask e-mail addresses, phone numbers, addresses and notes; the key can neither search nor write them",
 		Usage:  "mask e-mail addresses, phone numbers, addresses and notes (--mask-personal=false for a key that has it)",
 		Format: func(k Key) string { return FormatBox(k.MaskPersonal) },
 	}, func(n *NewKey) *bool { return &n.MaskPersonal }, ParseBox),
-	declareAt(term{
+	declareAt(keyAttribute{
 		Name: "expires", Label: "Last day", Date: true, Optional: true, Hint: "The key expires at the end of this day (UTC). Leave empty for never.",
 		Usage:  "`WHEN` the key expires: 90d from now, after the day 2027-01-31 (UTC), or never; default for a new key never",
 		Format: func(k Key) string { return lastDay(k.ExpiresAt) },
 	}, expiry, ParseExpiry),
-	Declare(term{
+	Declare(keyAttribute{
 		Name: "per_minute", Label: "Requests per minute", Optional: true, Hint: "Leave empty for the configured limit",
 		Usage: "maximum requests per minute, `N`, or default for the configured limit of the kind", Format: func(k Key) string { return FormatLimit(k.PerMinute) },
 	}, func(n *NewKey) **int64 { return &n.PerMinute }, ParseRequestLimit),
-	Declare(term{
+	Declare(keyAttribute{
 		Name: "per_hour", Label: "Requests per hour", Optional: true, Hint: "Leave empty for the configured limit",
 		Usage: "maximum requests per hour, `N`, or default for the configured limit of the kind", Format: func(k Key) string { return FormatLimit(k.PerHour) },
 	}, func(n *NewKey) **int64 { return &n.PerHour }, ParseRequestLimit),
 }
 
-func scopeTerm(resource domain.Resource, hint string, field func(*domain.Scope) *[]int64) Attribute[Key, NewKey] {
+func scopeAttribute(resource domain.Resource, hint string, field func(*domain.Scope) *[]int64) Attribute[Key, NewKey] {
 	name := string(resource) + "s"
-	return Declare(term{
+	return Declare(keyAttribute{
 		Name: name, Label: domain.Capitalize(name), Of: resource, Optional: true, Hint: hint,
 		Usage:  "comma-separated `IDS` or names of the " + name + " that the key is limited to, or any; default for a new key any",
 		Format: func(k Key) string { return JoinIDs(*field(&k.Scope)) },
 	}, func(n *NewKey) *[]int64 { return field(&n.Scope) }, ParseIDs)
 }
 
-// Terms are the attributes of a key that can change; the kind cannot.
-var Terms = slices.DeleteFunc(slices.Clone(NewTerms), func(a Attribute[Key, NewKey]) bool { return a.Name == "kind" })
+// ChangeableAttributes are the attributes of a key that can change; the kind cannot.
+var ChangeableAttributes = slices.DeleteFunc(slices.Clone(NewAttributes), func(a Attribute[Key, NewKey]) bool { return a.Name == "kind" })
 
-// RollTerms are the attributes of replacing a key: how long the old one stays valid.
-var RollTerms = []Attribute[Key, time.Duration]{
+// RollAttributes are the attributes of replacing a key: how long the old one stays valid.
+var RollAttributes = []Attribute[Key, time.Duration]{
 	Declare(Attribute[Key, time.Duration]{
 		Name: "overlap", Label: "The old key stays valid for",
 		Choices: []Choice{{"0", "no time: somebody else may know it"}, {"1d", "a day"}, {"7d", "a week"}, {"30d", "30 days"}},
@@ -162,19 +162,19 @@ var RollTerms = []Attribute[Key, time.Duration]{
 	}),
 }
 
-// CalendarTerms are the attributes of a new calendar, except its subject.
-var CalendarTerms = []Attribute[Key, NewKey]{
-	Declare(term{
+// CalendarAttributes are the attributes of a new calendar, except its subject.
+var CalendarAttributes = []Attribute[Key, NewKey]{
+	Declare(keyAttribute{
 		Name: "details", Label: "Shows", Choices: []Choice{
 			{string(Busy), "when somebody is booked"}, {string(Names), "also the service, the customer's name and the address"},
 			{string(Full), "also how to reach the customer, and what they wrote"},
 		}, Usage: "what it shows: `DETAILS` busy, names or full; default busy", Hint: "This cannot be changed later.",
 	}, func(n *NewKey) *Details { return &n.Details }, ParseDetails),
-	Declare(term{
+	Declare(keyAttribute{
 		Name: "name", Label: "Name", Max: maxKeyName, Optional: true, Hint: "In the list of calendars. Leave empty for that of the agent or location.",
 		Usage: "`NAME` in the list of calendars, 1 to 190 characters; default that of the agent or location",
 	}, func(n *NewKey) *string { return &n.Name }, ParseName),
-	declareAt(term{
+	declareAt(keyAttribute{
 		Name: "expires", Label: "Last day", Date: true, Optional: true, Hint: "The address ends with this day (UTC). Leave empty for never.",
 		Usage: "`WHEN` the address expires: 90d from now, after the day 2027-01-31 (UTC), or never; default never",
 	}, expiry, ParseExpiry),
@@ -187,7 +187,7 @@ var CalendarSubjects = []Attribute[Key, NewKey]{
 }
 
 func calendarSubject(resource domain.Resource, usage string) Attribute[Key, NewKey] {
-	return Declare(term{Name: string(resource), Of: resource, One: true, Usage: usage},
+	return Declare(keyAttribute{Name: string(resource), Of: resource, One: true, Usage: usage},
 		func(n *NewKey) *domain.Scope { return &n.Scope },
 		func(text string) (domain.Scope, error) {
 			id, err := ParseID(text)

@@ -1,6 +1,6 @@
-// Package terms has the forms of what an administrator makes: keys, webhooks and calendars. It shows a field for each of their
+// Package forms has the forms of what an administrator makes: keys, webhooks and calendars. It shows a field for each of their
 // attributes, and reads what was sent. It imports the adapter's packages of keys and of choices, and handlers/console/page.
-package terms
+package forms
 
 import (
 	"cmp"
