@@ -74,17 +74,20 @@ func Conflicts(bookings []Booking, from Day, clock Clock, rules Rules, capacity 
 	return found
 }
 
-// TakenAsset is an asset that a booking takes.
-type TakenAsset struct{ ID, Quantity int64 }
+// TakenAsset is an asset of which a booking takes one unit, and how many there are.
+type TakenAsset struct {
+	ID    int64
+	Stock int64 // none counts as one
+}
 
-// AssetConflicts returns at most limit pairs of bookings that together take more units of an asset than there are, ordered by the start
-// of the second: when it begins, those that are present have all of them. takes has what bookings take, by their ids. Buffers do not
-// count, because those of the booking that was made last need not be free. As in the add-on, a booking that runs past midnight
-// takes nothing, and those that end before the day from are ignored.
+// AssetConflicts returns at most limit pairs of bookings that do not have enough units of an asset, ordered by the start of the
+// second: a booking conflicts with those present when it begins if they already hold every unit. takes has what bookings take, by
+// their ids. Buffers do not count, because those of the booking that was made last need not be free. As in the add-on, a booking
+// that runs past midnight takes nothing, and those that end before the day from are ignored.
 func AssetConflicts(bookings []Booking, from Day, clock Clock, takes map[int64][]TakenAsset, limit int) []Conflict {
 	var stays []stay
 	for i := range bookings {
-		if s, ok := stayOf(&bookings[i], from, clock); ok && s.end.Day == s.booking.Start.Day {
+		if s, ok := stayOf(&bookings[i], from, clock); ok && s.end.Day == s.booking.Start.Day { // it does not run past midnight
 			stays = append(stays, s)
 		}
 	}
@@ -97,7 +100,7 @@ func AssetConflicts(bookings []Booking, from Day, clock Clock, takes map[int64][
 		for _, asset := range takes[s.booking.ID] {
 			there := slices.DeleteFunc(present[asset.ID], func(other stay) bool { return !s.booking.Start.Before(other.end) })
 			present[asset.ID] = append(there, s)
-			if len(there) < int(max(asset.Quantity, 1)) {
+			if len(there) < int(max(asset.Stock, 1)) {
 				continue
 			}
 			for _, other := range there {

@@ -85,7 +85,7 @@ func overbookedAssets(ctx context.Context, s *session.Session, settings map[stri
 		Where(sq.GtOrEq{"b.start_date": today.String()}).Where(sq.Eq{"a.status": "active", "b.status": availability.BlockingStatuses(settings[session.SettingBlockingStatuses])}).
 		Limit(conflictBookings)
 	rows, err := wpdb.All(ctx, s.DB, "read assets of bookings", stmt, wpdb.Into(func(t *taken) []any {
-		return []any{&t.booking, &t.ID, wpdb.OrZero(&t.Quantity), &t.name}
+		return []any{&t.booking, &t.ID, wpdb.OrZero(&t.Stock), &t.name}
 	}))
 	names, takes := map[int64]string{}, map[int64][]availability.TakenAsset{}
 	for _, t := range rows {
