@@ -42,7 +42,7 @@ func (c control) routes() map[string]http.Handler {
 	}
 }
 
-// respond sends what answer returns, or its error, as JSON.
+// respond serves these methods to those whom the demo admits: it sends what answer returns, or its error, as JSON.
 func (c control) respond(answer func(*http.Request) (any, error), methods ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -58,14 +58,14 @@ func (c control) respond(answer func(*http.Request) (any, error), methods ...str
 		if err == nil {
 			body, err = answer(r)
 		}
-		var wrong mistake
-		var guessed *ratelimit.Error
+		var mistaken mistake
+		var throttled *ratelimit.Error
 		switch {
-		case errors.As(err, &guessed):
+		case errors.As(err, &throttled):
 			send(w, http.StatusTooManyRequests, failure{err.Error()})
 		case domain.CodeOf(err) == domain.CodeUnauthorized:
 			send(w, http.StatusUnauthorized, failure{"from elsewhere, send the key that the demo printed, as X-API-Key"})
-		case errors.As(err, &wrong):
+		case errors.As(err, &mistaken):
 			send(w, http.StatusBadRequest, failure{err.Error()})
 		case err != nil:
 			send(w, http.StatusInternalServerError, failure{err.Error()})
