@@ -165,7 +165,7 @@ func (v *Verification) comparePrice(ctx context.Context, s *session.Session, sit
 		return err
 	}
 	decision, err := site.Decide(ctx, extensions.Question{Draft: draft, Price: true})
-	if err != nil || decision.Judgement.Price == nil {
+	if err != nil {
 		return err
 	}
 	v.Prices++
