@@ -166,7 +166,7 @@ func (m *paymentModel) mark(t *rapid.T) {
 	if amount.GreaterThan(state.net) {
 		t.Skip("nobody marks an invoice that the money does not cover: another step is drawn instead of this one")
 	}
-	_, err := updateInvoice(t.Context(), m.site, m.order, invoice, payments.InvoicePatch{Status: new(payments.InvoicePaid)}, false)
+	_, err := updateInvoice(t.Context(), m.site, m.order, invoice, payments.InvoicePatch{Status: new(payments.InvoicePaid)})
 	expect.NoError(t, err)
 }
 

@@ -274,7 +274,7 @@ func TestConcurrentPaymentsKeepThePaymentStatus(t *testing.T) {
 		}, func(ctx context.Context, s *session.Session) error {
 			return txDelete(ctx, s, payments.Delete, 9021+i)
 		}, func(ctx context.Context, s *session.Session) error {
-			_, err := updateInvoice(ctx, s, 1403, 1270, payments.InvoicePatch{ChargeAmount: euros(fmt.Sprint(200 + i))}, false)
+			_, err := updateInvoice(ctx, s, 1403, 1270, payments.InvoicePatch{ChargeAmount: euros(fmt.Sprint(200 + i))})
 			return err
 		}, func(ctx context.Context, s *session.Session) error {
 			_, err := txUpdate(ctx, s, orders.Update, 1403, orders.Patch{CustomerComment: new(fmt.Sprint(i))})

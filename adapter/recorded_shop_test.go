@@ -378,6 +378,6 @@ func changeInvoice(ctx context.Context, s *session.Session, command json.RawMess
 	id := *c.number("id")
 	f := c.or("invoice")
 	orders := map[int64]int64{1270: 1403, 10: 10}
-	_, err = updateInvoice(ctx, s, orders[id], id, payments.InvoicePatch{Status: f.text("status"), ChargeAmount: f.amount("charge_amount")}, true)
+	_, err = updateInvoice(ctx, s, orders[id], id, payments.InvoicePatch{Status: f.text("status"), ChargeAmount: f.amount("charge_amount"), Force: true})
 	return err
 }

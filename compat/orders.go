@@ -158,14 +158,8 @@ func (v View) OrderWritten(o records.Order) WrittenOrder {
 	return WrittenOrder(orderWith(v, o, itself))
 }
 
-// InvoiceChange is the body of PUT /orders/{id}/invoices/{invoice_id}.
-type InvoiceChange struct {
-	payments.InvoicePatch
-	Force bool // marks an uncovered invoice as paid
-}
-
 // InvoiceFields are the fields of PUT /orders/{id}/invoices/{invoice_id}.
-var InvoiceFields = declare("PUT /orders/{id}/invoices/{invoice_id}", func(i *InvoiceChange) Fields {
+var InvoiceFields = declare("PUT /orders/{id}/invoices/{invoice_id}", func(i *payments.InvoicePatch) Fields {
 	return Fields{
 		flag("force", &i.Force),
 		optional("status", oneWord(invoiceStatuses...), &i.Status),

@@ -73,8 +73,7 @@ var updateInvoice = operation{
 			return response{}, err
 		}
 		return r.update(func(tx *session.Tx, body *compat.Body) (any, error) {
-			change := compat.InvoiceFields.Read(body)
-			invoice, err := payments.UpdateInvoice(r.ctx(), tx, order, id, change.InvoicePatch, change.Force)
+			invoice, err := payments.UpdateInvoice(r.ctx(), tx, order, id, compat.InvoiceFields.Read(body))
 			if err != nil {
 				return nil, err
 			}

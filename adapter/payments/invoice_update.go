@@ -16,16 +16,17 @@ import (
 type InvoicePatch struct {
 	Status       *string // open, paid, partially_paid, draft, void or uncollectible
 	ChargeAmount *decimal.Decimal
+	Force        bool // mark an uncovered invoice as paid
 	domain.Validation
 }
 
 // UpdateInvoice changes an invoice of an order, and nothing else (OsInvoiceModel::change_status, LatePoint
-// 5.6.5). Without force, it can become paid only if the order's payments, less refunds, cover it.
+// 5.6.5). Without Force, it can become paid only if the order's payments, less refunds, cover it.
 //
 // If anything is wrong with the patch, it returns a CodeInvalidRequest or CodeValidationFailed that names
 // every field; if the order or invoice does not exist, or the invoice belongs to another order, a
 // CodeNotFound.
-func UpdateInvoice(ctx context.Context, tx *session.Tx, orderID, id int64, patch InvoicePatch, force bool) (Invoice, error) {
+func UpdateInvoice(ctx context.Context, tx *session.Tx, orderID, id int64, patch InvoicePatch) (Invoice, error) {
 	order, err := records.LockOrder(ctx, tx, orderID)
 	if err != nil {
 		return Invoice{}, err
@@ -45,7 +46,7 @@ func UpdateInvoice(ctx context.Context, tx *session.Tx, orderID, id int64, patch
 	var columns session.Changeset
 	columns.Text("status", patch.Status, before.Status)
 	columns.Amount("charge_amount", patch.ChargeAmount, before.ChargeAmount)
-	if !force && len(columns) > 0 {
+	if !patch.Force && len(columns) > 0 {
 		if err := checkPaidInvoice(ctx, tx.Session, order, patch, before, &p); err != nil {
 			return Invoice{}, err
 		}
