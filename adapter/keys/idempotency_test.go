@@ -259,9 +259,11 @@ func TestLockWaitIsNoRival(t *testing.T) {
 // is a rival of the next one.
 func TestStalledAttemptIsInProgress(t *testing.T) {
 	t.Parallel()
-	s := newStore(t)
+	database := fixtures.New(t, fixtures.Legacy())
+	s := openStore(t, database, 1)
 	later := s
 	later.Now = s.Now.Add(time.Minute)
+	later.DB = wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, LockWait: time.Second})
 	stalled := begin(t, s, keyOf(1))
 	err := s.DB.Transact(t.Context(), "keep", func(tx *wpdb.DB) error {
 		err := stalled.Keep(t.Context(), tx, Response{Status: 201, Body: []byte("{}")})

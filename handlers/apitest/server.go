@@ -161,7 +161,7 @@ func haveOwnTables(t testing.TB, database *fixtures.Database) {
 // OpenDatabase opens connections to a database.
 func OpenDatabase(t testing.TB, database *fixtures.Database, connections int, wait time.Duration) *wpdb.DB {
 	t.Helper()
-	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait, LockWait: time.Minute})
+	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: connections, AcquireTimeout: wait, LockWait: time.Minute, StatementTimeout: time.Minute})
 }
 
 // NewKey creates a key with permissions.

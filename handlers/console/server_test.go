@@ -68,7 +68,7 @@ func newAPI(t testing.TB, database *fixtures.Database) *api {
 
 func openDatabase(t testing.TB, database *fixtures.Database) *wpdb.DB {
 	t.Helper()
-	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4, AcquireTimeout: time.Minute, LockWait: time.Minute})
+	return wpdbtest.OpenConfig(t, wpdb.Config{DSN: database.DSN, Prefix: database.Prefix, MaxOpen: 4, AcquireTimeout: time.Minute, LockWait: time.Minute, StatementTimeout: time.Minute})
 }
 
 // get sends a request to the API.
