@@ -252,7 +252,7 @@ func hear(t *testing.T, reader *bufio.Reader) (status int, body string) {
 // others can use the only connection and the only slot.
 func TestSlowClientsOccupyNoConnectionOrSlot(t *testing.T) {
 	t.Parallel()
-	s := apitest.NewServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Millisecond, func(o *handlers.Options) { o.MaxConcurrent = 1 })
+	s := apitest.NewServerOver(t, fixtures.New(t, fixtures.SiteA()), 1, time.Second, func(o *handlers.Options) { o.MaxConcurrent = 1 })
 	address := s.Listen()
 	head := func(request string) string {
 		return request + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-API-Key: " + s.Key + "\r\n"
