@@ -44,6 +44,7 @@ func TestParseBody(t *testing.T) {
 		"an object":                 {typeJSON, `{"a":1}`, `{"a":1}`},
 		"with a character set":      {"application/json; charset=utf-8", `{"a":1}`, `{"a":1}`},
 		"of a JSON type":            {"application/vnd.api+json", `{"a":1}`, `{"a":1}`},
+		"with a parameter twice":    {"Application/JSON; charset=utf-8; charset=ascii", `a=1`, noJSON},
 		"a list":                    {typeJSON, `[1]`, `[1]`},
 		"blanks around":             {typeJSON, " \n{\"a\":1}\r\n\t", `{"a":1}`},
 		"empty":                     {typeJSON, "", `{}`},
@@ -253,7 +254,7 @@ func TestBodyValues(t *testing.T) {
 	}{
 		"integer": {of(integer(1, 1440), notAnInteger, "Maximum allowed value is 1440"), map[string]string{
 			`60.0`: "60", `" 60 "`: "60", `-0`: "?least", `525600`: "?", `99999999999999999999999`: "?", `6e1`: "!", `1e999999999`: "!", `"6\u0000"`: "!",
-			strings.Repeat("9", 400): "Maximum allowed length is 320 characters",
+			strings.Repeat("9", 320): "?", strings.Repeat("9", 321): "Maximum allowed length is 320 characters",
 		}},
 		"id or any": {of(anyID, notAnInteger, ""), map[string]string{
 			`"any"`: "0", `"ANY"`: "0", `"-1"`: "0", `"5"`: "5", `-2`: "!least", `8388607`: "8388607", `8388608`: "Maximum allowed value is 8388607",

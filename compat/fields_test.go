@@ -75,6 +75,17 @@ func TestFieldsAreRead(t *testing.T) {
 	}
 }
 
+// TestPositions: a client is told of the first field that is wrong, in the order of the fields.
+func TestPositions(t *testing.T) {
+	t.Parallel()
+	fields := parcelFields(&parcel{})
+	for name, want := range map[string]int{"weight": 0, "copies": 1, "to": 4, "to.city": 4, "code": 5, "unknown": 6, "unknown.member": 6} {
+		if got := fields.position(name); got != want {
+			t.Errorf("%s is number %d, want %d", name, got, want)
+		}
+	}
+}
+
 func TestFieldsAreDescribed(t *testing.T) {
 	t.Parallel()
 	fields := parcelFields(&parcel{}).Describe("POST /coupons")
